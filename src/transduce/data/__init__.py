@@ -1,0 +1,1 @@
+"""Pairs of texts: read, encoded, ordered and batched."""
