@@ -1,0 +1,35 @@
+"""Additive attention."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from transduce.attention.base import Keys, ScoringAttention
+from transduce.attention.normalizers import Normalizer
+from transduce.attention.windows import Window
+from transduce.config import Spec
+
+
+class AdditiveAttention(ScoringAttention, name="additive"):
+    """vᵀ tanh(W s + U h) (Bahdanau et al. 2015, arXiv:1409.0473, appendix A.1.2); U h once per sentence."""
+
+    def __init__(
+        self,
+        query_width: int,
+        memory_width: int,
+        *,
+        units: int = 256,
+        window: Spec[Window] = Spec(Window, "global"),
+        normalizer: Spec[Normalizer] = Spec(Normalizer, "softmax"),
+    ) -> None:
+        super().__init__(memory_width, window, normalizer)
+        self.query = nn.Linear(query_width, units, bias=False)
+        self.key = nn.Linear(memory_width, units, bias=False)
+        self.energy = nn.Linear(units, 1, bias=False)
+
+    def keys(self, values: Float[Tensor, "B S D"]) -> Keys:
+        return Keys(self.key(values).unsqueeze(1), values.unsqueeze(1))
+
+    def score(self, query: Float[Tensor, "B Q D"], keys: Keys) -> Float[Tensor, "B H Q S"]:
+        hidden = torch.tanh(self.query(query).unsqueeze(2) + keys.key)  # [B Q S units]
+        return self.energy(hidden).squeeze(-1).unsqueeze(1)

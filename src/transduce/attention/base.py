@@ -1,0 +1,119 @@
+"""The attention contract, and the template of every mechanism that scores, normalises and mixes."""
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, NamedTuple
+
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from transduce.attention.normalizers import Normalizer
+from transduce.attention.windows import Window
+from transduce.config import Component, Spec
+from transduce.errors import ConfigError
+
+
+class Keys(NamedTuple):
+    """Encoder states made ready once per sentence: what queries are compared with, what is mixed."""
+
+    key: Float[Tensor, "B H S K"]
+    value: Float[Tensor, "B H S C"]
+
+
+class Attended(NamedTuple):
+    context: Float[Tensor, "B Q C"]
+    weights: Float[Tensor, "B H Q S"]
+    state: Any
+
+
+class Attention(Component, nn.Module, ABC):
+    """Reads encoder states of width `memory_width` with queries of width `query_width`.
+
+    Weights sum to 1 over a sentence's real tokens and are exactly 0 on padding; a sentence without
+    any gives zeros. `parallel` says whether all target positions can be read at once.
+    """
+
+    parallel: ClassVar[bool] = True
+    context_width: int
+
+    @abstractmethod
+    def project(self, values: Float[Tensor, "B S D"], mask: Bool[Tensor, "B S"]) -> Keys:
+        """What does not depend on the query, once per sentence. Raises ValueError for NaN or bad shapes."""
+
+    @abstractmethod
+    def start(self, keys: Keys, queries: int) -> Any:
+        """The state before the first position: nested tuples of [B Q …], empty for most mechanisms."""
+
+    @abstractmethod
+    def forward(
+        self,
+        query: Float[Tensor, "B Q D"],
+        keys: Keys,
+        mask: Bool[Tensor, "B S"],
+        position: Int[Tensor, "B Q"],
+        state: Any,
+    ) -> Attended: ...
+
+
+class ScoringAttention(Attention):
+    """Scores every encoder state, normalises the scores over the window, and averages the values."""
+
+    def __init__(self, context_width: int, window: Spec[Window], normalizer: Spec[Normalizer]) -> None:
+        super().__init__()
+        self.context_width = context_width
+        self.window = window.build()
+        self.normalizer = normalizer.build()
+        self.combine: nn.Module = nn.Identity()
+
+    @abstractmethod
+    def keys(self, values: Float[Tensor, "B S D"]) -> Keys: ...
+
+    @abstractmethod
+    def score(self, query: Float[Tensor, "B Q D"], keys: Keys) -> Float[Tensor, "B H Q S"]: ...
+
+    def project(self, values: Float[Tensor, "B S D"], mask: Bool[Tensor, "B S"]) -> Keys:
+        check_memory(values, mask)
+        return self.keys(values)
+
+    def start(self, keys: Keys, queries: int) -> tuple[()]:
+        return ()
+
+    def forward(
+        self,
+        query: Float[Tensor, "B Q D"],
+        keys: Keys,
+        mask: Bool[Tensor, "B S"],
+        position: Int[Tensor, "B Q"],
+        state: Any,
+    ) -> Attended:
+        check_query(query, mask)
+        allowed = self.window(mask, position).unsqueeze(1)  # [B 1 Q S]
+        weights = self.normalizer(self.score(query, keys), allowed)
+        context = weights @ keys.value  # [B H Q C/H]
+        return Attended(self.combine(context.transpose(1, 2).flatten(2)), weights, state)
+
+
+def check_memory(values: Tensor, mask: Tensor) -> None:
+    """Refuses encoder states that a mask cannot make safe."""
+    if values.dim() != 3 or mask.shape != values.shape[:2] or str(mask.dtype) != "torch.bool":
+        raise ValueError(
+            f"attention: expected encoder states [B S D] and a bool mask [B S], True at real tokens; "
+            f"got {tuple(values.shape)} and {mask.dtype} {tuple(mask.shape)}"
+        )
+    if not values.isfinite().all():
+        raise ValueError("attention: encoder states hold NaN or infinity; a mask does not make them safe")
+
+
+def check_query(query: Tensor, mask: Tensor) -> None:
+    if query.dim() != 3 or len(query) != len(mask):
+        raise ValueError(
+            f"attention: expected queries [B Q D] for the mask's {len(mask)} sentences; got {tuple(query.shape)}"
+        )
+
+
+def require_equal(name: str, query_width: int, memory_width: int) -> None:
+    """Refuses a mechanism that compares vectors of different widths."""
+    if query_width != memory_width:
+        raise ConfigError(
+            f"attention {name!r}: expected equal widths; got decoder width {query_width} and "
+            f"encoder width {memory_width}; use 'general' or 'additive', or change a width"
+        )

@@ -1,0 +1,78 @@
+"""The smallest task that needs attention: repeat a random sequence, forwards or backwards."""
+
+from typing import Literal
+
+import numpy as np
+
+from transduce.data.pairs import Pair, Pairs, PairSource, Part, Place
+from transduce.errors import ConfigError
+
+SIZES: dict[Part, int] = {"train": 1024, "dev": 256, "test": 1024}
+ROUNDS = 64
+
+
+class CopyReverse(PairSource, name="copy_reverse"):
+    """Random sequences of `length` words out of `symbols` ("0", "1", …); the target is their reverse or copy.
+
+    Every sequence belongs to one part, by a fixed hash (90 % train, 5 % dev, 5 % test), so nothing
+    that is scored was ever trained on, whatever the seed. Dev and test ignore the seed.
+
+    Args:
+        size: pairs in this part; None means 1024 to train, 256 for dev, 1024 to test.
+        length: words per sequence.
+        symbols: different words.
+        task: `reverse` or `copy`.
+        fresh: new training sequences each epoch, a pure function of seed and epoch.
+    """
+
+    def __init__(
+        self,
+        place: Place,
+        *,
+        size: int | None = None,
+        length: int = 8,
+        symbols: int = 12,
+        task: Literal["reverse", "copy"] = "reverse",
+        fresh: bool = False,
+    ) -> None:
+        self.place, self.length, self.symbols, self.task = place, length, symbols, task
+        self.size = SIZES[place.part] if size is None else size
+        self.fresh = fresh and place.part == "train"
+        for name in ("size", "length", "symbols"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"copy_reverse: expected {name} of at least 1; got {getattr(self, name)}")
+
+    def read(self, epoch: int = 0) -> Pairs:
+        words = [[str(symbol) for symbol in row] for row in self._draw(epoch).tolist()]
+        step = -1 if self.task == "reverse" else 1
+        return Pairs([Pair(" ".join(row), " ".join(row[::step])) for row in words])
+
+    def _draw(self, epoch: int) -> np.ndarray:
+        """Sequences of this part, [size length]: drawn from all of them, the other parts' thrown away."""
+        rng = np.random.default_rng(self._entropy(epoch))
+        shape = (2 * self.size if self.place.part == "train" else 24 * self.size, self.length)
+        kept = np.empty((0, self.length), dtype=np.int64)
+        for _ in range(ROUNDS):
+            drawn = rng.integers(self.symbols, size=shape)
+            kept = np.concatenate([kept, drawn[_in_part(drawn, self.place.part)]])
+            if len(kept) >= self.size:
+                return kept[: self.size]
+        raise ConfigError(
+            f"copy_reverse: expected enough different sequences for {self.size} {self.place.part} pairs that are "
+            f"in no other part; got length {self.length} and symbols {self.symbols}; raise one of them"
+        )
+
+    def _entropy(self, epoch: int) -> list[int]:
+        if self.place.part != "train":
+            return [0, 0, 1 if self.place.part == "dev" else 2]
+        return [self.place.seed % 2**64, epoch if self.fresh else 0]
+
+
+def _in_part(sequences: np.ndarray, part: Part) -> np.ndarray:
+    """Which rows of [N length] belong to `part`: [N] booleans."""
+    code = np.full(len(sequences), sequences.shape[1], dtype=np.uint64)
+    for column in sequences.T.astype(np.uint64):
+        code = (code + column + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)  # wraps, as hashes do
+        code ^= code >> np.uint64(29)
+    share = code % np.uint64(20)
+    return {"train": share >= 2, "dev": share == 0, "test": share == 1}[part]

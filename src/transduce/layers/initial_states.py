@@ -1,0 +1,66 @@
+"""How a recurrent decoder's state starts from the encoder's final state."""
+
+from abc import ABC, abstractmethod
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from transduce.config import Component
+from transduce.errors import ConfigError
+from transduce.types import CellState, Shape
+
+
+class InitialState(Component, nn.Module, ABC):
+    """Makes the state of `layers` decoder layers of `width` from an encoder of a given shape.
+
+    `leaves` is 2 for a decoder cell with a hidden and a cell state, 1 for a hidden state alone.
+    """
+
+    @abstractmethod
+    def forward(self, final: CellState) -> CellState: ...
+
+
+class ZeroState(InitialState, name="zero"):
+    """All zeros: the decoder learns of the source by attention alone."""
+
+    def __init__(self, encoder: Shape, layers: int, width: int, leaves: int) -> None:
+        super().__init__()
+        self.layers, self.width = layers, width
+
+    def forward(self, final: CellState) -> CellState:
+        zero = final.hidden.new_zeros(len(final.hidden), self.layers, self.width)
+        return CellState(zero, zero)
+
+
+class CopiedState(InitialState, name="copy"):
+    """The encoder's final states as they are, layer by layer; layers and widths must agree."""
+
+    def __init__(self, encoder: Shape, layers: int, width: int, leaves: int) -> None:
+        super().__init__()
+        if (encoder.layers, encoder.final_width) != (layers, width):
+            raise ConfigError(
+                f"decoder.initial 'copy': expected the encoder's {encoder.layers} layers of width "
+                f"{encoder.final_width} ({encoder.directions} direction{'s' * (encoder.directions > 1)}); "
+                f"got decoder layers {layers} and width {width}; use initial: bridge"
+            )
+
+    def forward(self, final: CellState) -> CellState:
+        return final
+
+
+class BridgedState(InitialState, name="bridge"):
+    """tanh(W ·) of all final states together."""
+
+    def __init__(self, encoder: Shape, layers: int, width: int, leaves: int) -> None:
+        super().__init__()
+        self.sizes = (layers, width)
+        inputs = encoder.layers * encoder.final_width
+        self.bridges = nn.ModuleList(nn.Linear(inputs, layers * width) for _ in range(leaves))
+
+    def forward(self, final: CellState) -> CellState:
+        bridged = [self._bridge(*pair) for pair in zip(self.bridges, final, strict=False)]
+        return CellState(bridged[0], bridged[-1] if len(bridged) > 1 else torch.zeros_like(bridged[0]))
+
+    def _bridge(self, linear: nn.Module, final: Float[Tensor, "B L D"]) -> Float[Tensor, "B M W"]:
+        return torch.tanh(linear(final.flatten(1))).unflatten(1, self.sizes)

@@ -1,0 +1,49 @@
+"""The sequence-to-sequence model: an encoder and a decoder; the object that a search drives."""
+
+from typing import Any
+
+from jaxtyping import Int
+from torch import Tensor, nn
+
+from transduce.config import Settings, Spec
+from transduce.decoders import Decoder
+from transduce.encoders import Encoder
+from transduce.layers.initializers import Initializer
+from transduce.types import Output, Source
+
+
+class Seq2Seq(nn.Module):
+    """P(y | x) = ∏ P(y_t | y_<t, x): `forward` for known targets, `start` and `step` for a search."""
+
+    def __init__(self, encoder: Encoder, decoder: Decoder) -> None:
+        super().__init__()
+        self.encoder, self.decoder = encoder, decoder
+
+    def forward(self, source: Source, tokens: Int[Tensor, "B T"], *, weights: bool = False) -> Output:
+        """Log-probabilities [B T V] after each prefix of `tokens`, which begin with BOS."""
+        return self.decoder(source, self.encoder(source), tokens, weights=weights)
+
+    def start(self, source: Source) -> tuple[Any, Any]:
+        """Encodes; gives (memory, state) with one row a sentence."""
+        return self.decoder.init(source, self.encoder(source))
+
+    def step(
+        self, memory: Any, state: Any, token: Int[Tensor, " N"], *, weights: bool = False
+    ) -> tuple[Any, Output]:
+        return self.decoder.step(memory, state, token, weights=weights)
+
+
+class ModelSettings(Settings):
+    """What `model:` may hold. `source_eos` ends every source with EOS."""
+
+    encoder: Spec[Encoder] = Spec(Encoder, "recurrent")
+    decoder: Spec[Decoder] = Spec(Decoder, "recurrent")
+    initializer: Spec[Initializer] = Spec(Initializer, "default")
+    source_eos: bool = True
+
+    def build(self, source_vocab: int, target_vocab: int) -> Seq2Seq:
+        """A freshly initialised model for vocabularies of these sizes."""
+        encoder = self.encoder.build(source_vocab)
+        model = Seq2Seq(encoder, self.decoder.build(target_vocab, encoder.shape))
+        self.initializer.build()(model)
+        return model

@@ -1,0 +1,9 @@
+"""Search: from next-token log-probabilities to the best sequences."""
+
+from transduce.config import discover
+from transduce.search.base import Beam, Growth, MaxLength, Search
+from transduce.search.loop import Decoded, decode
+
+discover(__name__, __path__)
+
+__all__ = ["Beam", "Decoded", "Growth", "MaxLength", "Search", "decode"]

@@ -1,0 +1,82 @@
+"""The search contract: how a beam grows by one token."""
+
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from transduce.config import Component, Settings
+from transduce.errors import ConfigError
+from transduce.search.penalties import LengthPenalty
+
+
+class Beam(NamedTuple):
+    """K active hypotheses a sentence, best first; a score of -inf is an empty place."""
+
+    score: Float[Tensor, "B K"]  # summed log-probability, float64
+    token: Int[Tensor, "B K"]  # the last one
+    extra: tuple[Any, ...] = ()  # a search's own, [B K …], selected with the parents
+
+
+class Growth(NamedTuple):
+    """The next beam, and the sums with which hypotheses of the present one end (-inf: they do not)."""
+
+    parent: Int[Tensor, "B K"]
+    token: Int[Tensor, "B K"]
+    score: Float[Tensor, "B K"]
+    completions: Float[Tensor, "B K"]
+    extra: tuple[Any, ...] = ()
+
+
+class MaxLength(Settings):
+    """At most ratio · source tokens + plus target symbols, EOS aside; source EOS not counted."""
+
+    ratio: float = 2.0
+    plus: int = 50
+
+    def of(self, lengths: Int[Tensor, " B"]) -> Int[Tensor, " B"]:
+        return (lengths * self.ratio).floor().long().add(self.plus).clamp(min=1)
+
+
+class Search(Component, ABC):
+    """Chooses how each beam grows; knows neither model nor loop."""
+
+    width: int
+    n_best: int
+    length_penalty: LengthPenalty
+    max_length: MaxLength
+
+    @abstractmethod
+    def grow(self, beam: Beam, log_probs: Float[Tensor, "B K V"], eos: int) -> Growth: ...
+
+
+def check_search(width: int, n_best: int, max_length: MaxLength) -> None:
+    """Refuses sizes and pairs of options that cannot work, before any model runs."""
+    for name, value in {"width": width, "n_best": n_best}.items():
+        if value < 1:
+            raise ConfigError(f"search.{name}: expected at least 1; got {value}")
+    if n_best > width:
+        raise ConfigError(f"search: expected n_best at most width (the beam); got n_best {n_best}, width {width}")
+    if max_length.ratio < 0 or max_length.ratio * 1 + max_length.plus < 1:
+        raise ConfigError(
+            f"search.max_length: expected ratio at least 0 and room for one symbol; "
+            f"got ratio {max_length.ratio}, plus {max_length.plus}"
+        )
+
+
+def best(
+    values: Float[Tensor, "*batch V"], count: int
+) -> tuple[Float[Tensor, "*batch C"], Int[Tensor, "*batch C"]]:
+    """The `count` greatest values, greatest first; among equals the earlier place wins.
+
+    Past 1,024 values a partial sort is used, whose choice among exact equals is its own.
+    """
+    if count == 1:
+        top, index = values.max(dim=-1, keepdim=True)
+        return top, index
+    if values.shape[-1] <= 1024:
+        top, index = values.sort(dim=-1, descending=True, stable=True)
+        return top[..., :count], index[..., :count]
+    return torch.topk(values, count, dim=-1)

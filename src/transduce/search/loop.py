@@ -1,0 +1,199 @@
+"""The one decoding loop. It knows no model and no search, only their contracts."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from transduce.search.base import Beam, Growth, Search
+from transduce.search.penalties import LengthPenalty
+from transduce.types import Output, Source, select
+
+Transform = Callable[[Float[Tensor, "B K V"], Beam], Float[Tensor, "B K V"]]
+
+
+class Steps(Protocol):
+    """What a search drives: a model, an ensemble, or a stub in a test."""
+
+    def start(self, source: Source) -> tuple[Any, Any]: ...
+
+    def step(self, memory: Any, state: Any, token: Tensor, *, weights: bool = False) -> tuple[Any, Output]: ...
+
+
+class Decoded(NamedTuple):
+    """The n best of each sentence, best first. Rows past the last one hold a log_prob of -inf."""
+
+    tokens: Int[Tensor, "B n T"]  # without BOS and EOS, zeros after `length`
+    length: Int[Tensor, "B n"]
+    log_prob: Float[Tensor, "B n"]  # raw sum, EOS in where finished
+    score: Float[Tensor, "B n"]  # what ranked it
+    finished: Bool[Tensor, "B n"]
+    token_log_probs: Float[Tensor, "B n T+1"]  # EOS's last where finished
+
+
+class Pool(NamedTuple):
+    """The best results so far: where each lies in the history, and what it is worth."""
+
+    score: Float[Tensor, "B n"]
+    log_prob: Float[Tensor, "B n"]
+    length: Int[Tensor, "B n"]
+    place: Int[Tensor, "B n"]
+    finished: Bool[Tensor, "B n"]
+
+
+class Live(NamedTuple):
+    """Everything of the sentences still being decoded: one row each, but for `state`."""
+
+    rows: Int[Tensor, " B"]
+    memory: Any
+    limit: Int[Tensor, " B"]
+    beam: Beam
+    pool: Pool
+
+
+class History(NamedTuple):
+    """Back-pointers of one step, for all sentences."""
+
+    parent: Int[Tensor, "B K"]
+    token: Int[Tensor, "B K"]
+    score: Float[Tensor, "B K"]
+
+
+@torch.no_grad()
+def decode(
+    model: Steps,
+    source: Source,
+    search: Search,
+    *,
+    bos: int,
+    eos: int,
+    max_length: Int[Tensor, " B"],
+    transforms: Sequence[Transform] = (),
+) -> Decoded:
+    """Decodes a batch. `max_length` counts symbols without EOS; after it only EOS may follow.
+
+    Finished sentences leave the batch. Raises ValueError where the model gives NaN, or no hypothesis at all.
+    """
+    live, state = begin(model, source, search, bos, max_length)
+    results, history, limits = live.pool, [], set(max_length.tolist())
+    for step in range(max(limits) + 1):
+        state, output = model.step(live.memory, state, live.beam.token.flatten())
+        log_probs = output.log_probs.unflatten(0, live.beam.score.shape)
+        for transform in transforms:
+            log_probs = transform(log_probs, live.beam)
+        growth = search.grow(live.beam, log_probs, eos)
+        pool = join(live, growth.completions, search.length_penalty, step, finished=True)
+        if step in limits:
+            pool = rescue(live._replace(pool=pool), search.length_penalty, step)
+        pool = poison(pool, growth)
+        history.append(record(growth, live.rows, len(results.score)))
+        *finished, unmoved = news(live, pool, growth, search.length_penalty, step)
+        live = live._replace(pool=pool, beam=Beam(growth.score, growth.token, growth.extra))
+        if any(finished):
+            results = Pool(*(old.index_copy(0, live.rows, new) for old, new in zip(results, pool, strict=True)))
+        if all(finished):
+            break
+        live, state = advance(live, state, growth.parent, finished, unmoved)
+    return trace_back(results, history)
+
+
+def begin(
+    model: Steps, source: Source, search: Search, bos: int, max_length: Int[Tensor, " B"]
+) -> tuple[Live, Any]:
+    """Encodes, and gives every sentence a beam of one live hypothesis and an empty pool."""
+    memory, state = model.start(source)
+    device, (sentences, width) = max_length.device, (len(max_length), search.width)
+    rows = torch.arange(sentences, device=device)
+    score = torch.full((sentences, width), -math.inf, dtype=torch.float64, device=device)
+    score[:, 0] = 0.0
+    beam = Beam(score, torch.full((sentences, width), bos, device=device))
+    nothing = torch.full((sentences, search.n_best), -math.inf, dtype=torch.float64, device=device)
+    zero = torch.zeros_like(nothing, dtype=torch.long)
+    pool = Pool(nothing, nothing, zero, zero, zero.bool())
+    state = select(state, rows.repeat_interleave(width)) if width > 1 else state
+    return Live(rows, memory, max_length, beam, pool), state
+
+
+def join(
+    live: Live, log_prob: Float[Tensor, "B K"], penalty: LengthPenalty, step: int, *, finished: bool
+) -> Pool:
+    """The n best of the pool and of K hypotheses of `step` symbols; earlier ones win ties."""
+    log_prob = log_prob.masked_fill((step > live.limit).unsqueeze(1), -math.inf)
+    length = torch.full_like(log_prob, step, dtype=torch.long)
+    place = torch.arange(log_prob.shape[1], device=log_prob.device).expand_as(length)
+    score = log_prob / penalty.divisor(float(max(step + finished, 1)))
+    new = Pool(score, log_prob, length, place, torch.full_like(length, finished, dtype=torch.bool))
+    both = [torch.cat(pair, dim=1) for pair in zip(live.pool, new, strict=True)]
+    order = both[0].argsort(dim=1, descending=True, stable=True)[:, : live.pool.score.shape[1]]
+    return Pool(*(leaf.gather(1, order) for leaf in both))
+
+
+def rescue(live: Live, penalty: LengthPenalty, step: int) -> Pool:
+    """Sentences at their limit of which nothing ended in time give their active hypotheses, unfinished."""
+    stranded = (step == live.limit) & ~live.pool.finished[:, 0]
+    active = live.beam.score.masked_fill(~stranded.unsqueeze(1), -math.inf)
+    return join(live, active, penalty, step, finished=False)
+
+
+def poison(pool: Pool, growth: Growth) -> Pool:
+    """A NaN anywhere in a sentence's beam makes its results NaN, which `trace_back` refuses."""
+    bad = growth.score.isnan().any(dim=1, keepdim=True) | growth.completions.isnan().any(dim=1, keepdim=True)
+    return pool._replace(log_prob=pool.log_prob.masked_fill(bad, math.nan))
+
+
+def news(live: Live, pool: Pool, growth: Growth, penalty: LengthPenalty, step: int) -> list[bool]:
+    """Which sentences are done, and whether every hypothesis stayed in its place: a step's one host read.
+
+    Exact early stop: a sentence is done when no active hypothesis, were it to lose nothing more until
+    the greatest length, would rank above the n-th result.
+    """
+    bound = growth.score[:, 0] / penalty.divisor(live.limit.double() + 1)
+    done = (step >= live.limit) | (pool.score[:, -1] >= bound) | pool.log_prob[:, 0].isnan()
+    still = torch.arange(growth.parent.shape[1], device=done.device)
+    return torch.cat([done, (growth.parent == still).all().unsqueeze(0)]).tolist()
+
+
+def record(growth: Growth, rows: Int[Tensor, " B"], sentences: int) -> History:
+    """One step's back-pointers, spread over all sentences of the batch."""
+    leaves = (growth.parent, growth.token, growth.score)
+    if len(rows) == sentences:
+        return History(*leaves)
+    return History(*(leaf.new_zeros(sentences, leaf.shape[1]).index_copy(0, rows, leaf) for leaf in leaves))
+
+
+def advance(
+    live: Live, state: Any, parent: Int[Tensor, "B K"], finished: list[bool], unmoved: bool
+) -> tuple[Live, Any]:
+    """Moves the state with its hypotheses, and lets sentences leave once a quarter of them is done."""
+    sentences, width = parent.shape
+    moved = torch.arange(sentences, device=parent.device).unsqueeze(1) * width + parent
+    if 4 * sum(finished) >= sentences:
+        staying = [row for row, is_done in enumerate(finished) if not is_done]
+        rows = torch.tensor(staying, device=parent.device)
+        return select(live, rows), select(state, moved[rows].flatten())
+    return live, state if unmoved else select(state, moved.flatten())
+
+
+def trace_back(pool: Pool, history: list[History]) -> Decoded:
+    """Follows the back-pointers of every result at once, from its end to its beginning."""
+    if pool.log_prob[:, 0].isnan().any() or pool.log_prob[:, 0].eq(-math.inf).any():
+        raise ValueError("search: no hypothesis with a finite log-probability; does the model give NaN?")
+    parents, tokens, scores = (torch.stack(leaves) for leaves in zip(*history, strict=True))
+    longest = int(pool.length.max())
+    out = torch.zeros(*pool.length.shape, longest, dtype=torch.long, device=pool.length.device)
+    sums = torch.zeros(*pool.length.shape, longest + 2, dtype=torch.float64, device=pool.length.device)
+    sums.scatter_(2, (pool.length + 1).unsqueeze(-1), pool.log_prob.unsqueeze(-1))
+    place = pool.place
+    for step in reversed(range(longest)):
+        inside = step < pool.length
+        out[..., step] = tokens[step].gather(1, place).where(inside, out[..., step])
+        sums[..., step + 1] = scores[step].gather(1, place).where(inside, sums[..., step + 1])
+        place = parents[step].gather(1, place).where(inside, place)
+    position = torch.arange(longest + 1, device=out.device)
+    token_log_probs = sums.diff(dim=-1).where(
+        position < (pool.length + pool.finished.long()).unsqueeze(-1), torch.zeros((), dtype=sums.dtype)
+    )
+    return Decoded(out, pool.length, pool.log_prob, pool.score, pool.finished, token_log_probs)
