@@ -16,6 +16,7 @@ from transduce.errors import DataError, unknown
 
 Part = Literal["train", "dev", "test"]
 BOM = "\ufeff"
+MAX_LISTED = 5  # line numbers named in one message
 
 
 class Pair(NamedTuple):
@@ -43,7 +44,8 @@ class Pairs:
         """One line on what was skipped, or None."""
         if not self.skipped:
             return None
-        first = ", ".join(map(str, self.skipped[:5])) + (", …" if len(self.skipped) > 5 else "")
+        more = ["…"] if len(self.skipped) > MAX_LISTED else []
+        first = ", ".join([*map(str, self.skipped[:MAX_LISTED]), *more])
         total = len(self.pairs) + len(self.skipped)
         return f"{where}: skipped {len(self.skipped)} of {total} pairs with a blank side (lines {first})"
 
@@ -82,13 +84,19 @@ def decode_lines(chunks: Iterator[bytes] | Sequence[bytes], where: str) -> Itera
         try:
             text = body.decode("utf-8")
         except UnicodeDecodeError as error:
-            raise DataError(
-                f"{where}:{number}: expected UTF-8; got byte 0x{body[error.start]:02x} at byte offset "
-                f"{error.start} of the line; convert it with: iconv -f LATIN1 -t UTF-8"
-            ) from None
-        if not raw.endswith(b"\n") and body.count(b"\r") and number == 1:
-            raise DataError(f"{where}: expected lines ended by LF; got CR alone; convert it with: tr '\\r' '\\n'")
+            raise _not_utf8(f"{where}:{number}", body, error.start) from None
+        if number == 1 and b"\r" in body and not raw.endswith(b"\n"):
+            hint = "convert it with: tr '\\r' '\\n'"
+            raise DataError(f"{where}: expected lines ended by LF; got CR alone; {hint}")
         yield text.removeprefix(BOM)
+
+
+def _not_utf8(where: str, body: bytes, start: int) -> DataError:
+    encoding = "UTF-16" if body.startswith((b"\xff\xfe", b"\xfe\xff")) else "LATIN1"
+    return DataError(
+        f"{where}: expected UTF-8; got byte 0x{body[start]:02x} at byte offset {start} of the line; "
+        f"convert it with: iconv -f {encoding} -t UTF-8"
+    )
 
 
 class TsvFile(PairSource, name="tsv"):
@@ -99,31 +107,51 @@ class TsvFile(PairSource, name="tsv"):
 
     def read(self, epoch: int = 0) -> Pairs:
         lines = enumerate(read_lines(self.path), 1)
-        columns = [self.place.source_column, self.place.target_column]
-        if (columns[0] is None) != (columns[1] is None):
+        columns = (self.place.source_column, self.place.target_column)
+        if columns == (None, None):
+            return _collect(self._rows(lines, None))
+        if None in columns:
             raise DataError("data: expected both source_column and target_column, or neither")
-        if any(isinstance(column, str) for column in columns):
-            header = next(lines, (1, ""))[1].split("\t")
-            columns = [self._find(column, header) for column in columns]
-        return _collect((number, *self._pick(number, line, columns)) for number, line in lines)
+        named = any(isinstance(column, str) for column in columns)
+        header = next(lines, (1, ""))[1].split("\t") if named else []
+        return _collect(self._rows(lines, (self._find(columns[0], header), self._find(columns[1], header))))
 
     def _find(self, column: int | str | None, header: list[str]) -> int:
         if isinstance(column, int):
+            if column < 1:
+                raise DataError(f"data: expected a column number of at least 1; got {column}")
             return column
         if column not in header:
             raise DataError(f"{self.path}:1: {unknown('column', column, header)}")
         return header.index(column) + 1
 
-    def _pick(self, number: int, line: str, columns: list[int | None]) -> tuple[str, str]:
-        cells = line.split("\t")
-        wanted = [1, 2] if columns[0] is None else columns
-        expected = "2" if columns[0] is None else f"at least {max(wanted)}"
-        wrong = len(cells) != 2 if columns[0] is None else len(cells) < max(wanted)
-        if wrong and cells != [""]:
-            count = f"{len(cells)} column" + "s" * (len(cells) != 1)
-            hint = "; choose with data.source_column and data.target_column" if len(cells) > 2 else ""
-            raise DataError(f"{self.path}:{number}: {count}, expected {expected}{hint}")
-        return ("", "") if wrong else (cells[wanted[0] - 1], cells[wanted[1] - 1])
+    def _rows(
+        self, lines: Iterator[tuple[int, str]], columns: tuple[int, int] | None
+    ) -> Iterator[tuple[int, str, str]]:
+        """Yields (line number, source, target), then raises if any line had a wrong number of columns."""
+        source, target = columns or (1, 2)
+        faults = []
+        for number, line in lines:
+            cells = line.split("\t")
+            if len(cells) == 2 if columns is None else len(cells) >= max(columns):
+                yield number, cells[source - 1], cells[target - 1]
+            elif is_blank(line):
+                yield number, "", ""
+            else:
+                faults.append((number, len(cells)))
+        if faults:
+            raise self._misfit(faults, "2" if columns is None else f"at least {max(columns)}")
+
+    def _misfit(self, faults: list[tuple[int, int]], expected: str) -> DataError:
+        listed = [
+            f"{self.path}:{number}: {count} column{'s' if count > 1 else ''}, expected {expected}"
+            for number, count in faults[:MAX_LISTED]
+        ]
+        if len(faults) > MAX_LISTED:
+            listed.append(f"and {len(faults) - MAX_LISTED} more lines")
+        if any(count > 2 for _, count in faults):
+            listed.append("choose with data.source_column and data.target_column")
+        return DataError("; ".join(listed))
 
 
 class ParallelFiles(PairSource, name="parallel"):

@@ -2,9 +2,8 @@
 
 from transduce.config import discover
 from transduce.metrics.base import Metric, Score, measure, split_words
-from transduce.metrics.bleu import sentence_bleu
 from transduce.metrics.checks import check_lengths, warnings_for
 
 discover(__name__, __path__)
 
-__all__ = ["Metric", "Score", "check_lengths", "measure", "sentence_bleu", "split_words", "warnings_for"]
+__all__ = ["Metric", "Score", "check_lengths", "measure", "split_words", "warnings_for"]

@@ -23,7 +23,7 @@ class Bleu(Metric, name="bleu"):
     summed over the corpus before dividing; BP = 1 if c > r else exp(1 − r/c) over corpus lengths.
     Empty output, or references without a token, score 0. A corpus without any 4-gram scores 0 by this
     definition, and the note says so; `effective_order` leaves such orders out.
-    `smooth_method` (Chen & Cherry 2014) mends only orders that have n-grams but no match.
+    `smooth_method` (Chen & Cherry 2014): exp and floor mend orders that have n-grams but no match.
     `tokenize` is sacreBLEU's; it splits both sides and has nothing to do with the model's tokenizer.
     Raises DataError as `check_lengths` does; ConfigError for options that cannot work.
     """

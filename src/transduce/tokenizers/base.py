@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from transduce.config import Component, Spec, validate
-from transduce.config import options_model as options_of
+from transduce.config import Component, Spec, options_model, validate
 from transduce.errors import CheckpointError, ConfigError
+from transduce.files import write_file
 from transduce.types import SPECIALS, UNK
 
 UNKNOWN_TEXT = "<unk>"
@@ -58,7 +58,7 @@ class Tokenizer(Component, ABC):
     def save(self, path: Path, spec: Spec[Self]) -> None:
         """Writes options and vocabulary as one JSON file."""
         tree = {"format": 1, "tokenizer": spec.plain(), "state": self.state()}
-        path.write_text(json.dumps(tree, ensure_ascii=False, indent=0) + "\n", encoding="utf-8", newline="\n")
+        write_file(path, (json.dumps(tree, ensure_ascii=False, indent=0) + "\n").encode())
 
 
 def load_tokenizer(path: Path) -> Tokenizer:
@@ -67,7 +67,7 @@ def load_tokenizer(path: Path) -> Tokenizer:
         tree = json.loads(path.read_text(encoding="utf-8"))
         spec = tree["tokenizer"]
         kind = Tokenizer.family[spec.pop("name")]
-        options = validate(options_of(kind), spec, str(path))
+        options = validate(options_model(kind), spec, str(path))
         tokenizer = kind(**{key: getattr(options, key) for key in type(options).model_fields})
         tokenizer.load_state(tree["state"])
     except (OSError, UnicodeDecodeError, KeyError, TypeError, AttributeError, json.JSONDecodeError) as error:

@@ -101,21 +101,23 @@ def _bare(name: str) -> str:
 def _find_locale(name: str) -> Any:
     try:
         from babel import Locale, UnknownLocaleError
-        from babel.localedata import locale_identifiers
     except ImportError:
         raise missing_extra("babel", "demo", "dates") from None
     try:
         return Locale.parse(name.replace("-", "_"))
     except (UnknownLocaleError, ValueError):
-        known = {text.casefold(): code for code, text in Locale("en").languages.items()}
-        known.update({code.casefold(): code for code in locale_identifiers()})
+        raise ConfigError(f"dates: unknown locale {name!r}; {_suggest(name)}") from None
+
+
+def _suggest(name: str) -> str:
+    """The locale that was probably meant, by its identifier or its language's English name."""
+    from babel import Locale
+    from babel.localedata import locale_identifiers
+
+    known = {text.casefold(): code for code, text in Locale("en").languages.items()}
+    known.update({code.casefold(): code for code in locale_identifiers()})
     close = difflib.get_close_matches(name.casefold(), known, n=1)
-    hint = (
-        f"did you mean {known[close[0]]!r}?"
-        if close
-        else "expected one that CLDR has, such as 'en' or 'pt_BR'"
-    )
-    raise ConfigError(f"dates: unknown locale {name!r}; {hint}")
+    return f"did you mean {known[close[0]]!r}?" if close else "known: all of CLDR, such as 'en' or 'pt_BR'"
 
 
 def _native_digits(locale: Any) -> dict[int, str]:
@@ -136,18 +138,19 @@ def compile_form(pattern: str, locale: Any) -> Form | None:
     template, order = "", ""
     names: dict[str, tuple[str, ...]] = {"N": (), "E": ()}
     for quoted, field, _, plain in TOKEN.findall(pattern):
-        kind, text = FIELDS.get(field, ("?", ""))
-        if not field:
-            template += (quoted or plain or "'").replace("{", "{{").replace("}", "}}")
-            continue
+        kind, text = FIELDS.get(field, ("?", "")) if field else ("", _literal(quoted or plain or "'"))
         if kind in names:
             names[kind] = _names(locale, kind, field)
         order, template = order + kind, template + text
-    if order.replace("E", "", 1) not in DECISIVE or ("ddd" in pattern and locale.language != "en"):
-        return None
-    if any(_bare(name).isdigit() for name in names["N"]):
+    ordinal = "{ordinal}" in template and locale.language != "en"
+    numbers = any(_bare(name).isdigit() for name in names["N"])
+    if ordinal or numbers or order.replace("E", "", 1) not in DECISIVE:
         return None
     return Form(template, names["N"], names["E"])
+
+
+def _literal(text: str) -> str:
+    return text.replace("{", "{{").replace("}", "}}")
 
 
 def _names(locale: Any, kind: str, field: str) -> tuple[str, ...]:

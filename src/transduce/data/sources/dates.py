@@ -51,22 +51,25 @@ class Dates(PairSource, name="dates"):
         dates, texts, pairs = self._dates(rng), set(), []
         for number in range(self.size):
             date = dates[number % len(dates)]
-            for _ in range(20):  # a text twice only where dates and forms are used up
-                text = rng.choice(self.languages).write(date, rng)
+            text = rng.choice(self.languages).write(date, rng)
+            for _ in range(20):  # a text stands twice only where dates and forms are used up
                 if text not in texts:
                     break
+                text = rng.choice(self.languages).write(date, rng)
             texts.add(text)
             pairs.append(Pair(text, date.isoformat()))
         return Pairs(pairs)
 
     def _dates(self, rng: random.Random) -> list[datetime.date]:
         """Up to `size` dates of this part, each once, in random order."""
-        spare = 2 if self.place.part == "train" else 40
-        drawn = map(datetime.date.fromordinal, rng.sample(self.days, min(len(self.days), spare * self.size)))
+        wanted = self.size * (2 if self.place.part == "train" else 40)  # about twice what is needed
+        ordinals = rng.sample(self.days, min(len(self.days), max(1000, wanted)))
+        drawn = map(datetime.date.fromordinal, ordinals)
         return [date for date in drawn if part_of(date) == self.place.part][: self.size]
 
 
 def part_of(date: datetime.date) -> Part:
     """The one part that may hold `date`: never to be changed, or old models are scored on what they saw."""
-    share = hashlib.blake2b(date.isoformat().encode(), digest_size=4).digest()
-    return {0: "dev", 1: "test"}.get(int.from_bytes(share, "big") % 20, "train")
+    digest = hashlib.blake2b(date.isoformat().encode(), digest_size=4).digest()
+    parts: dict[int, Part] = {0: "dev", 1: "test"}
+    return parts.get(int.from_bytes(digest, "big") % 20, "train")

@@ -1,0 +1,160 @@
+"""The schema that one YAML file fills: one file is one experiment."""
+
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import field_validator, model_validator
+
+import transduce.data.sources  # noqa: F401 (registers made data)
+from transduce.config import Settings, Spec, merge, parse_override, parse_yaml, validate
+from transduce.data.pairs import PairSource, Part, Place
+from transduce.errors import ConfigError, unknown
+from transduce.metrics import Metric
+from transduce.model import ModelSettings
+from transduce.search import Search
+from transduce.tokenizers import Tokenizer
+from transduce.training.loop import LoopSettings
+
+PARTS: tuple[Part, ...] = ("train", "dev", "test")
+
+
+class DataSettings(Settings):
+    """Where pairs come from. A path is a TSV file; `{source, target}` are parallel files."""
+
+    train: Spec[PairSource]
+    dev: Spec[PairSource] | None = None
+    test: Spec[PairSource] | None = None
+    source_column: int | str | None = None
+    target_column: int | str | None = None
+    features_column: None = None
+
+    @field_validator(*PARTS, mode="before")
+    @classmethod
+    def _expand(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            return {"name": "tsv", "path": value}
+        if isinstance(value, dict) and "name" not in value and "source" in value:
+            return {"name": "parallel", **value}
+        return value
+
+    def source(self, part: Part, seed: int) -> PairSource | None:
+        """The pairs of one part, or None where the experiment has none."""
+        spec: Spec[PairSource] | None = getattr(self, part)
+        return spec and spec.build(Place(part, seed, self.source_column, self.target_column))
+
+
+class TokenizerSettings(Settings):
+    source: Spec[Tokenizer] = Spec(Tokenizer, "char")
+    target: Spec[Tokenizer] = Spec(Tokenizer, "char")
+    shared: bool = False
+
+    @model_validator(mode="after")
+    def _check_shared(self) -> "TokenizerSettings":
+        if self.shared and self.source != self.target:
+            raise ValueError(f"shared: expected equal tokenizers; got {self.source} and {self.target}")
+        return self
+
+
+class TrainSettings(LoopSettings):
+    """Everything of training. Counts are of updates; `auto` is explained beside each."""
+
+    batch_pairs: int | None = None  # 32, unless batch_tokens is given
+    batch_tokens: int | None = None  # padded target tokens
+    updates: int | Literal["auto"] = "auto"  # max(3000, 20 epochs)
+    validate_every: int | Literal["auto"] = "auto"  # an epoch, but between 100 and 1,000
+    save_every: int | Literal["auto"] = "auto"  # at each validation
+    log_every: int = 50
+    select: str = "exact_match"
+    validation_search: Spec[Search] = Spec(Search, "beam", {"width": 1})
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_batch_size(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        if value.get("batch_pairs") is not None and value.get("batch_tokens") is not None:
+            raise ValueError(
+                f"expected batch_pairs or batch_tokens; got both ({value['batch_pairs']}, {value['batch_tokens']})"
+            )
+        return value if value.get("batch_tokens") is not None else {**value, "batch_pairs": value.get("batch_pairs") or 32}
+
+    @field_validator("batch_pairs", "batch_tokens", "updates", "validate_every", "save_every", "log_every")
+    @classmethod
+    def _positive(cls, value: Any) -> Any:
+        if isinstance(value, int) and value < 1:
+            raise ValueError(f"expected at least 1; got {value}")
+        return value
+
+    @field_validator("select")
+    @classmethod
+    def _known(cls, value: str) -> str:
+        if value not in (*Metric.family, "loss"):
+            raise ValueError(unknown("metric", value, [*Metric.family, "loss"]))
+        return value
+
+
+class Experiment(Settings):
+    """One experiment, every default filled in."""
+
+    format: Literal[1] = 1
+    name: str = "run"
+    data: DataSettings
+    tokenizer: TokenizerSettings = TokenizerSettings()
+    model: ModelSettings = ModelSettings()
+    train: TrainSettings = TrainSettings()
+    search: Spec[Search] = Spec(Search, "beam")
+    seed: int = 1
+
+
+def load_experiment(config: str, overrides: tuple[str, ...] = ()) -> Experiment:
+    """Reads a YAML file or a recipe, lays `key.path=value` overrides over it, and checks it all.
+
+    Paths in a file are relative to that file, paths in overrides to the working folder.
+    """
+    text, base, name = find_config(config)
+    tree = parse_yaml(text, config) or {}
+    if not isinstance(tree, dict):
+        raise ConfigError(f"{config}: expected a mapping of settings; got {type(tree).__name__}")
+    tree = {"name": name, **resolve_paths(tree, base)}
+    for override in overrides:
+        tree = merge(tree, resolve_paths(parse_override(override), Path()))
+    return validate(Experiment, tree, config)
+
+
+def find_config(config: str) -> tuple[str, Path, str]:
+    """The text of a configuration, the folder its paths start from, and its name."""
+    path = Path(config)
+    if path.suffix in (".yaml", ".yml") or path.is_file():
+        try:
+            return path.read_text(encoding="utf-8"), path.parent, path.stem
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"{config}: cannot be read; {error}") from None
+    known = recipes()
+    if config not in known:
+        raise ConfigError(f"{unknown('recipe', config, known)} (a file's name ends in .yaml)")
+    return known[config], Path(), config
+
+
+def recipes() -> dict[str, str]:
+    """The texts of the recipes by name."""
+    files = resources.files("transduce.recipes").iterdir()
+    texts = {file.name.removesuffix(".yaml"): file for file in files if file.name.endswith(".yaml")}
+    return {name: texts[name].read_text(encoding="utf-8") for name in sorted(texts)}
+
+
+def resolve_paths(tree: dict[str, Any], base: Path) -> dict[str, Any]:
+    """Makes the paths of `data:` absolute."""
+    data = tree.get("data")
+    if not isinstance(data, dict):
+        return tree
+    resolved = {part: _resolve(value, base) if part in PARTS else value for part, value in data.items()}
+    return {**tree, "data": resolved}
+
+
+def _resolve(value: Any, base: Path) -> Any:
+    if isinstance(value, str):
+        return str((base / Path(value).expanduser()).absolute())
+    if isinstance(value, dict) and value.get("name", "parallel") in ("parallel", "tsv"):
+        return {key: item if key == "name" else _resolve(item, base) for key, item in value.items()}
+    return value

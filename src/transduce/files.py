@@ -1,0 +1,26 @@
+"""Files written so that an interruption at any instant leaves the old or the new one, whole."""
+
+import os
+from pathlib import Path
+
+TEMPORARY = ".writing-"
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Replaces `path` by `content` in one step."""
+    temporary = path.with_name(TEMPORARY + path.name)
+    with open(temporary, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, path)
+    sync_folder(path.parent)
+
+
+def sync_folder(path: Path) -> None:
+    """Makes renames in a folder last through a crash of the machine."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,1 @@
+"""Experiments that run as they are: one YAML file each."""

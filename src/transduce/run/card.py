@@ -1,0 +1,39 @@
+"""The model card of a run: what it was trained on, how it scores, how to use it."""
+
+import platform
+from pathlib import Path
+
+import torch
+
+from transduce.run.corpus import Corpus
+from transduce.run.evaluate import score_texts, translate_pairs
+from transduce.files import write_file
+from transduce.training.state import TrainState
+from transduce.translator import Translator
+
+
+def write_card(folder: Path, translator: Translator, corpus: Corpus, state: TrainState) -> None:
+    """Writes `README.md` into the run folder, with the best model's dev scores and their signatures."""
+    search = translator.experiment.train.validation_search
+    hypotheses = translate_pairs(translator, corpus.dev, search=search.build())
+    scores = score_texts(translator, hypotheses, corpus.dev)
+    rows = "".join(f"| {s.name} | {s.value:.4g} | `{s.signature}` |\n" for s in scores.values())
+    parameters = sum(parameter.numel() for parameter in translator.model.parameters())
+    text = f"""# {translator.experiment.name}
+
+A sequence-to-sequence model with attention, trained with transduce.
+
+- {len(corpus.train):,} training pairs, {len(corpus.dev):,} dev pairs; {parameters:,} parameters.
+- Source vocabulary {translator.source_tokenizer.vocab_size:,}, target vocabulary \
+{translator.target_tokenizer.vocab_size:,}.
+- Best of {state.update:,} updates: update {state.best_update:,}, by {translator.experiment.train.select}.
+- Made with Python {platform.python_version()} and torch {torch.__version__}. All settings: `config.yaml`.
+
+Scores on the dev data, which chose the model (search: {search.plain()}):
+
+| metric | value | signature |
+|---|---|---|
+{rows}
+Use it: `transduce translate {folder.name}` reads lines and writes lines.
+"""
+    write_file(folder / "README.md", text.encode())

@@ -1,0 +1,1 @@
+"""Training: one loop that gives events, and what it is made of."""

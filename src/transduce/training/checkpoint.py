@@ -1,0 +1,130 @@
+"""Saves that survive any interruption: whole folders and files, written aside and renamed."""
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load as load_tensors
+from safetensors.torch import save as save_tensors
+from torch import Tensor, nn
+
+from transduce.errors import CheckpointError
+from transduce.files import TEMPORARY, sync_folder, write_file
+from transduce.training.state import TrainState
+
+KEPT = 2  # the newest save and the one before it
+
+
+def save_model(path: Path, model: nn.Module) -> None:
+    """Writes the parameters as one safetensors file."""
+    write_file(path, save_tensors(detached(model.state_dict())))
+
+
+def load_model(path: Path, model: nn.Module) -> None:
+    """Reads the parameters of exactly this model. Raises CheckpointError naming the file."""
+    tensors = read_tensors(path)
+    fitting = {name: tensor.shape for name, tensor in model.state_dict().items()}
+    found = {name: tensor.shape for name, tensor in tensors.items()}
+    if found != fitting:
+        wrong = sorted(name for name in fitting | found if fitting.get(name) != found.get(name))
+        raise CheckpointError(
+            f"{path}: does not fit its configuration; {len(wrong)} tensors differ, first {wrong[0]!r}: "
+            f"expected {fitting.get(wrong[0])}, got {found.get(wrong[0])}"
+        )
+    model.load_state_dict(tensors)
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    try:
+        return load_tensors(path.read_bytes())
+    except OSError as error:
+        raise CheckpointError(f"{path}: cannot be read; {error.strerror}") from None
+    except SafetensorError as error:
+        raise CheckpointError(
+            f"{path}: refused: unsafe content or damaged file; expected safetensors ({error})"
+        ) from None
+
+
+def detached(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
+
+
+def save_state(
+    folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, state: TrainState
+) -> None:
+    """Writes `folder/<update>/`, from which training resumes bit for bit on the CPU."""
+    folder.mkdir(exist_ok=True)
+    temporary, final = folder / f"{TEMPORARY}{state.update}", folder / str(state.update)
+    for stale in (temporary, final):
+        shutil.rmtree(stale, ignore_errors=True)
+    temporary.mkdir()
+    tensors, rest = flatten(optimizer.state_dict())
+    tensors["rng"] = torch.get_rng_state()
+    tree = {"format": 1, "state": state.plain(), "optimizer": rest}
+    save_model(temporary / "model.safetensors", model)
+    write_file(temporary / "optimizer.safetensors", save_tensors(tensors))
+    write_file(temporary / "state.json", json.dumps(tree).encode())
+    os.replace(temporary, final)
+    sync_folder(folder)
+    for old in saves(folder)[KEPT:]:
+        shutil.rmtree(old)
+
+
+def saves(folder: Path) -> list[Path]:
+    """The finished saves, newest first."""
+    found = [path for path in folder.glob("*") if path.name.isdecimal()] if folder.is_dir() else []
+    return sorted(found, key=lambda path: int(path.name), reverse=True)
+
+
+def resume(
+    folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, warn: Callable[[str], None]
+) -> TrainState | None:
+    """Restores the newest save that can be read, and cleans up leftovers; None where there is no save."""
+    for leftover in folder.glob(f"{TEMPORARY}*"):
+        shutil.rmtree(leftover)
+    found = saves(folder)
+    for path in found:
+        try:
+            return load_state(path, model, optimizer)
+        except CheckpointError as error:
+            warn(f"{error}; trying the save before it")
+    if found:
+        raise CheckpointError(f"{folder}: no save can be read; start again with --overwrite")
+    return None
+
+
+def load_state(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> TrainState:
+    try:
+        tree = json.loads((path / "state.json").read_text(encoding="utf-8"))
+        state, rest = TrainState(**tree["state"]), tree["optimizer"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(f"{path / 'state.json'}: cannot be used; {error!r}") from None
+    tensors = read_tensors(path / "optimizer.safetensors")
+    load_model(path / "model.safetensors", model)
+    rng = tensors.pop("rng")
+    optimizer.load_state_dict(unflatten(tensors, rest))
+    torch.set_rng_state(rng)
+    return state
+
+
+def flatten(state: dict[str, Any]) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Parts an optimizer's state into named tensors and plain values."""
+    tensors, plain = {}, {}
+    for parameter, entries in state["state"].items():
+        for key, value in entries.items():
+            place = tensors if isinstance(value, Tensor) else plain
+            place[f"{parameter}.{key}"] = value
+    return detached(tensors), {"groups": state["param_groups"], "plain": plain}
+
+
+def unflatten(tensors: dict[str, Tensor], rest: dict[str, Any]) -> dict[str, Any]:
+    entries: dict[int, dict[str, Any]] = {}
+    for name, value in {**tensors, **rest["plain"]}.items():
+        parameter, key = name.split(".", 1)
+        entries.setdefault(int(parameter), {})[key] = value
+    return {"state": entries, "param_groups": rest["groups"]}

@@ -1,0 +1,166 @@
+"""The one training loop: a generator of events, which progress bars, logs and saves consume."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+import torch
+from torch import nn
+
+from transduce.config import Settings, Spec
+from transduce.data.batch import Batch
+from transduce.training.loss import cross_entropy
+from transduce.training.optimizers import OptimizerSettings
+from transduce.training.state import TrainState
+
+Batches = Callable[[int, int], Iterator[Batch]]  # (epoch, position) to the rest of that epoch
+Validate = Callable[[], Mapping[str, float]]
+
+
+class LoopSettings(Settings):
+    """The part of `train:` that the loop itself reads."""
+
+    optimizer: Spec[OptimizerSettings] = Spec(OptimizerSettings, "adam")
+    clip: float | None = 1.0  # greatest gradient norm
+    label_smoothing: float = 0.0
+    patience: int = 10  # validations without a new best; 0 never stops early
+
+
+class Plan(NamedTuple):
+    """How long, how often, and what is best; all counts are of updates."""
+
+    updates: int
+    validate_every: int
+    save_every: int
+    report_every: int
+    select: str
+    higher_is_better: bool
+
+
+class Step(NamedTuple):
+    """One update: mean loss over its real target tokens (natural log), the gradient's norm before clipping."""
+
+    update: int
+    epoch: int
+    loss: float
+    tokens: int
+    gradient_norm: float
+    lr: float
+
+
+class Report(NamedTuple):
+    """Means over all target tokens since the last report."""
+
+    update: int
+    epoch: int
+    loss: float
+    teacher_forced_accuracy: float
+    lr: float
+
+
+class Validation(NamedTuple):
+    """Dev scores by name; `improved` says that the selected one is the best so far."""
+
+    update: int
+    epoch: int
+    scores: Mapping[str, float]
+    improved: bool
+    best: float | None
+    bad_validations: int
+
+
+class Save(NamedTuple):
+    """Now is the moment to save: everything is consistent until the consumer asks for the next event."""
+
+    update: int
+
+
+Event = Step | Report | Validation | Save
+
+
+class TrainingError(RuntimeError):
+    """Training went wrong in a way that going on cannot mend."""
+
+
+def train(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    batches: Batches,
+    validate: Validate,
+    settings: LoopSettings,
+    plan: Plan,
+    state: TrainState,
+    stop: Callable[[], bool],
+) -> Iterator[Event]:
+    """Trains until the plan is done, patience is out, or `stop()`; `state` says where it stands.
+
+    A validation happens every `validate_every` updates and at the end. Raises TrainingError where the
+    loss is not finite, before parameters are changed.
+    """
+    model.train()
+    while not state.finished:
+        for batch in batches(state.epoch, state.position):
+            step = update(model, optimizer, batch, settings, state)
+            state.position += 1
+            if step is None:
+                continue
+            yield step
+            if state.update % plan.report_every == 0:
+                yield report(step, state)
+            ended = state.update >= plan.updates
+            due = state.update % plan.validate_every == 0 or ended
+            if due:
+                yield validation(model, validate, plan, state)
+                state.finished = ended or 0 < settings.patience <= state.bad_validations
+            if due or state.update % plan.save_every == 0 or stop():
+                yield Save(state.update)
+            if state.finished or stop():
+                return
+        state.epoch, state.position = state.epoch + 1, 0
+
+
+def update(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    batch: Batch,
+    settings: LoopSettings,
+    state: TrainState,
+) -> Step | None:
+    """One step of the optimizer on the mean loss per real token; None for a batch without any."""
+    if not batch.target_mask.any():
+        return None
+    output = model(batch.source, batch.inputs)
+    loss = cross_entropy(output.log_probs, batch.target, batch.target_mask, settings.label_smoothing)
+    optimizer.zero_grad(set_to_none=True)
+    (loss.total / loss.tokens).backward()
+    limit = float("inf") if settings.clip is None else settings.clip
+    norm = nn.utils.clip_grad_norm_(model.parameters(), limit)
+    if not norm.isfinite():
+        raise TrainingError(
+            f"update {state.update + 1}: the gradient is not finite (loss {loss.total.item():.4g}); "
+            f"try a smaller train.optimizer.lr"
+        )
+    optimizer.step()
+    state.update += 1
+    state.loss += loss.total.item()
+    state.correct += int(loss.correct)
+    state.tokens += loss.tokens
+    lr = optimizer.param_groups[0]["lr"]
+    return Step(state.update, state.epoch, loss.total.item() / loss.tokens, loss.tokens, norm.item(), lr)
+
+
+def report(step: Step, state: TrainState) -> Report:
+    """The means since the last report, which begin anew."""
+    means = Report(step.update, step.epoch, state.loss / state.tokens, state.correct / state.tokens, step.lr)
+    state.loss, state.correct, state.tokens = 0.0, 0, 0
+    return means
+
+
+def validation(model: nn.Module, validate: Validate, plan: Plan, state: TrainState) -> Validation:
+    """Scores the dev data in evaluation mode, and goes back to training mode whatever happens."""
+    model.eval()
+    try:
+        scores = validate()
+    finally:
+        model.train()
+    improved = state.improved(scores[plan.select], higher_is_better=plan.higher_is_better)
+    return Validation(state.update, state.epoch, scores, improved, state.best, state.bad_validations)

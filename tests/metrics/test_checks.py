@@ -1,0 +1,118 @@
+"""What is refused before scoring, and what raises a warning (and what must not)."""
+
+import pytest
+
+from transduce.errors import DataError
+from transduce.metrics import check_lengths, warnings_for
+
+RAW = ["He said: \"It's done, isn't it?\"", "A plain line", "One. Two, three!", "At 10:30, for 3.50"]
+TOKENISED = [
+    "He said : \" It 's done , is n't it ? \"",
+    "A plain line",
+    "One . Two , three !",
+    "At 10:30 , for 3.50",
+]
+
+
+@pytest.mark.parametrize(("hypotheses", "references"), [(3, 2), (2, 3), (0, 1), (1, 0), (1000, 999)])
+def test_different_lengths_are_refused_naming_both(hypotheses: int, references: int) -> None:
+    with pytest.raises(DataError, match=rf"\b{hypotheses} hypotheses and {references} references"):
+        check_lengths(["a"] * hypotheses, ["a"] * references)
+
+
+def test_an_empty_corpus_is_refused() -> None:
+    with pytest.raises(DataError, match="at least one line"):
+        check_lengths([], [])
+
+
+@pytest.mark.parametrize(
+    ("hypotheses", "references", "message"),
+    [
+        (["a", "b", "c"], [["a"], ["b"], ["c"]], "references: line 1: expected text; got list.*flat list"),
+        (["a", "b", "c"], [["a", "b", "c"]], "3 hypotheses and 1 references"),
+        (["a"], [["a"]], "references: line 1: expected text; got list.*flat list"),
+        ([["a"], ["b"]], ["a", "b"], "hypotheses: line 1: expected text; got list"),
+        (["a", "b"], ["a", ("b",)], "references: line 2: expected text; got tuple"),
+        (["a", None], ["a", "b"], "hypotheses: line 2: expected text; got NoneType"),
+        ("abc", ["a", "b", "c"], "hypotheses: expected a list of lines; got one text"),
+        (["a", "b", "c"], "abc", "references: expected a list of lines; got one text"),
+    ],
+)
+def test_MET_01_wrong_nesting_is_refused(hypotheses: object, references: object, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        check_lengths(hypotheses, references)
+
+
+def test_lines_of_any_text_pass() -> None:
+    check_lengths(["", " ", "a\u2028b"], ("", "x", "నేను"))
+
+
+def test_MET_09_tokenised_output_raises_a_warning_at_any_size() -> None:
+    for size in (1, 2, 5, 150):
+        (warning,) = warnings_for([TOKENISED[0]] * size, [RAW[0]] * size)
+        assert warning.startswith(f"{size} of {size} hypotheses look tokenised")
+        assert "\n" not in warning
+    (warning,) = warnings_for(TOKENISED, RAW)
+    assert warning.startswith("3 of 4 hypotheses look tokenised")
+
+
+@pytest.mark.parametrize(
+    ("hypothesis", "reference"),
+    [
+        ("It is done .", "It is done."),
+        ("Well , no", "Well, no"),
+        ("Who ?", "Who?"),
+        ("What ? !", "What?!"),
+        ("Stop ! Now", "Stop! Now"),
+        ("one ; two", "one; two"),
+        ("He said : no", "He said: no"),
+        ('" Yes "', '"Yes"'),
+        ("“ Yes ”", "“Yes”"),
+        ("the dogs ' tails.", "the dogs' tails."),
+        ("12 . 03 . 2021", "12.03.2021"),
+        ("मैं हूँ ।", "मैं हूँ।"),
+        ("ما هذا ؟", "ما هذا؟"),
+        ("你 好 。", "你好。"),
+    ],
+)
+def test_MET_09_each_mark_counts(hypothesis: str, reference: str) -> None:
+    (warning,) = warnings_for([hypothesis], [reference])
+    assert "look tokenised" in warning
+    assert warnings_for([reference], [reference]) == []
+
+
+@pytest.mark.parametrize(
+    ("hypotheses", "references"),
+    [
+        (RAW, RAW),
+        (RAW, list(reversed(RAW))),
+        (TOKENISED, TOKENISED),  # data that is written so on both sides
+        (["Quoi ? Non !"], ["Quoi\u00a0? Oui\u202f!"]),  # French spaces its marks
+        (["Quoi ? Non !"], ["Quoi ? Oui !"]),
+        (["HH AH0 L OW1 .", "K AE1 T"], ["HH AH0 . L OW1", "K AE1 T"]),
+        (["smile :-) and .5 of .NET, now"], ["smile :-) and .5 of .NET, then"]),
+        (["wait ... what"], ["wait... what"]),
+        (["rock 'n' roll", "the '90s", "l'eau"], ["rock 'n' roll", "the '90s", "l'eau"]),
+        (["no marks at all", "నేను చాలా"], ["none here either", "నేను"]),
+        (["One stray mark .", *["All is well."] * 9], ["One stray mark.", *["All is well."] * 9]),
+        ([".", "?"], [".", "?"]),
+    ],
+)
+def test_MET_09_no_false_alarm(hypotheses: list[str], references: list[str]) -> None:
+    assert warnings_for(hypotheses, references) == []
+
+
+def test_MET_09_few_spaced_references_do_not_hide_it() -> None:
+    hypotheses = [f"line {n} ends ." for n in range(10)]
+    references = ["line 0 ends .", *(f"line {n} ends." for n in range(1, 10))]
+    assert len(warnings_for(hypotheses, references)) == 1
+
+
+def test_MET_03_empty_output_raises_a_warning() -> None:
+    (warning,) = warnings_for(["", " ", "c", ""], ["a", "b", "c", ""])
+    assert warning == "2 of 4 hypotheses are empty though their references are not"
+
+
+def test_warnings_check_lengths() -> None:
+    with pytest.raises(DataError, match="1 hypotheses and 2 references"):
+        warnings_for(["a"], ["a", "b"])
