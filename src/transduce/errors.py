@@ -20,6 +20,18 @@ class CheckpointError(TransduceError):
     """A run folder or one of its files that is missing, damaged or unsafe."""
 
 
+class TrainingError(RuntimeError):
+    """Training went wrong in a way that going on cannot mend."""
+
+
+class Interrupted(Exception):
+    """Work was stopped by a signal, with everything saved."""
+
+    def __init__(self, signal: int, message: str) -> None:
+        super().__init__(message)
+        self.signal = signal
+
+
 def missing_extra(package: str, extra: str, purpose: str) -> ConfigError:
     """The error for an optional dependency that is not installed, with the line that installs it."""
     return ConfigError(f"{purpose} needs the package {package!r}: pip install 'transduce[{extra}]'")

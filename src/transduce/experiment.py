@@ -1,13 +1,13 @@
 """The schema that one YAML file fills: one file is one experiment."""
 
-from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import field_validator, model_validator
 
 import transduce.data.sources  # noqa: F401 (registers made data)
-from transduce.config import Settings, Spec, merge, parse_override, parse_yaml, validate
+from transduce import recipes
+from transduce.config import Component, Settings, Spec, merge, parse_override, parse_yaml, validate
 from transduce.data.pairs import PairSource, Part, Place
 from transduce.errors import ConfigError, unknown
 from transduce.metrics import Metric
@@ -118,7 +118,8 @@ def load_experiment(config: str, overrides: tuple[str, ...] = ()) -> Experiment:
         raise ConfigError(f"{config}: expected a mapping of settings; got {type(tree).__name__}")
     tree = {"name": name, **resolve_paths(tree, base)}
     for override in overrides:
-        tree = merge(tree, resolve_paths(parse_override(override), Path()))
+        ((key, value),) = resolve_paths(parse_override(override), Path()).items()
+        tree[key] = merge(tree.get(key), value)
     return validate(Experiment, tree, config)
 
 
@@ -130,17 +131,15 @@ def find_config(config: str) -> tuple[str, Path, str]:
             return path.read_text(encoding="utf-8"), path.parent, path.stem
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigError(f"{config}: cannot be read; {error}") from None
-    known = recipes()
+    known = recipes.texts()
     if config not in known:
         raise ConfigError(f"{unknown('recipe', config, known)} (a file's name ends in .yaml)")
     return known[config], Path(), config
 
 
-def recipes() -> dict[str, str]:
-    """The texts of the recipes by name."""
-    files = resources.files("transduce.recipes").iterdir()
-    texts = {file.name.removesuffix(".yaml"): file for file in files if file.name.endswith(".yaml")}
-    return {name: texts[name].read_text(encoding="utf-8") for name in sorted(texts)}
+def families() -> dict[str, list[str]]:
+    """Every family of components, and the names that YAML may give."""
+    return {kind.__name__.lower(): list(kind.family) for kind in Component.__subclasses__()}
 
 
 def resolve_paths(tree: dict[str, Any], base: Path) -> dict[str, Any]:

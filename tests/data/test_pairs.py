@@ -185,7 +185,7 @@ def test_gz_is_read_as_is(tmp_path):
     assert TsvFile(Place(), path=str(path)).read().pairs == [("a", "1"), ("b\u2028", "2")]
 
 
-@pytest.mark.parametrize("damage", ["cut", "changed", "not gzip", "tail"])
+@pytest.mark.parametrize("damage", ["cut", "changed", "no block", "not gzip", "tail"])
 def test_damaged_gz_is_refused(tmp_path, damage):
     whole = bytearray(gzip.compress("".join(f"{n}\t{n * n}\n" for n in range(5000)).encode()))
     middle = len(whole) // 2
@@ -193,6 +193,7 @@ def test_damaged_gz_is_refused(tmp_path, damage):
     data = {
         "cut": whole[:middle],
         "changed": whole[:middle] + flipped + whole[middle + 40 :],
+        "no block": whole[:10] + b"\xff" + whole[11:],
         "not gzip": b"a\t1\n",
         "tail": whole + b"a\t1\n",
     }[damage]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import torch
 
-from transduce.errors import CheckpointError
+from transduce.errors import CheckpointError, Interrupted
 from transduce.experiment import Experiment, TrainSettings
 from transduce.metrics import Metric
 from transduce.run.card import write_card
@@ -20,14 +20,6 @@ from transduce.training.state import TrainState
 from transduce.translator import Translator
 
 BEST = "model.safetensors"
-
-
-class Interrupted(Exception):
-    """Training was stopped by a signal, with everything saved."""
-
-    def __init__(self, signal: int, folder: Path, update: int) -> None:
-        super().__init__(f"stopped at update {update}, saved in {folder}; the same command goes on from there")
-        self.signal = signal
 
 
 def train_run(
@@ -98,7 +90,8 @@ class Session:
                 self.keep(event)
                 watch(event, self.plan)
         if stop.received is not None and not self.state.finished:
-            raise Interrupted(stop.received, self.folder, self.state.update)
+            message = f"stopped at update {self.state.update}, saved in {self.folder}"
+            raise Interrupted(stop.received, f"{message}; the same command goes on from there")
 
     def keep(self, event: Event) -> None:
         """Writes what an event asks for."""

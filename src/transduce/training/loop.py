@@ -8,6 +8,7 @@ from torch import nn
 
 from transduce.config import Settings, Spec
 from transduce.data.batch import Batch
+from transduce.errors import TrainingError
 from transduce.training.loss import cross_entropy
 from transduce.training.optimizers import OptimizerSettings
 from transduce.training.state import TrainState
@@ -75,10 +76,6 @@ class Save(NamedTuple):
 
 
 Event = Step | Report | Validation | Save
-
-
-class TrainingError(RuntimeError):
-    """Training went wrong in a way that going on cannot mend."""
 
 
 def train(

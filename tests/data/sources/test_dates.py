@@ -8,10 +8,11 @@ import sys
 from collections import Counter
 
 import pytest
+from babel import Locale
 
 from transduce.config import Spec, dump_options, dump_yaml, parse_yaml
 from transduce.data.pairs import Pair, PairSource, Place
-from transduce.data.sources.date_forms import ORDINALS, load_languages
+from transduce.data.sources.date_forms import ORDINALS, compile_form, load_languages
 from transduce.data.sources.dates import Dates, part_of
 from transduce.errors import ConfigError
 
@@ -64,12 +65,12 @@ def test_sizes_are_those_of_the_part_and_no_text_comes_twice(train):
 
 @pytest.mark.parametrize("part", PARTS)
 def test_targets_are_what_a_reader_understands(part, train):
-    for source, target in train if part == "train" else read(part):
+    for source, target in train[:6000] if part == "train" else read(part):
         assert understand(source) == target
 
 
 def test_no_form_of_any_text_has_two_meanings():
-    days = [datetime.date(2019, 1, 1) + datetime.timedelta(n) for n in range(0, 365 * 2, 3)]
+    days = [datetime.date(2019, 1, 1) + datetime.timedelta(n) for n in range(0, 365 * 2, 5)]
     meant: dict[str, datetime.date] = {}
     for language in load_languages(["en", "te"]):
         for form in language.forms:
@@ -81,8 +82,8 @@ def test_no_form_of_any_text_has_two_meanings():
 
 def test_a_text_keeps_its_meaning_over_parts_and_seeds(train):
     meant = dict(train)
-    for part, seed in (("train", 2), ("train", 3), ("dev", 1), ("test", 1)):
-        for source, target in read(part, seed, size=4000):
+    for part, seed in (("train", 2), ("dev", 1), ("test", 1)):
+        for source, target in read(part, seed, size=2700):
             assert meant.setdefault(source, target) == target
 
 
@@ -105,8 +106,8 @@ def test_the_split_of_the_calendar_never_changes():
 def test_only_training_depends_on_the_seed():
     assert read("train", 1, size=300) == read("train", 1, size=300) != read("train", 2, size=300)
     for part in ("dev", "test"):
-        assert read(part, 1) == read(part, 2)
-    source = Dates(Place("train"), size=50)
+        assert read(part, 1, size=80) == read(part, 2, size=80)
+    source = Dates(Place("train"), size=30)
     assert source.fresh is False
     assert source.read(0) == source.read(7)
 
@@ -145,6 +146,29 @@ def test_forms_people_use_are_there(locale, written):
     assert not forms & {"12/3/2021", "12.3.2021", "3/12/2021", "12.03.2021", "12/03/2021", "12. 3. 2021"}
 
 
+@pytest.mark.parametrize(
+    ("locale", "pattern", "written"),
+    [
+        ("en", "d 'of' MMMM, y ''{E}''", "2 of March, 2021 '{Tue}'"),
+        ("en", "ddd LLLL yyyy", "2nd March 2021"),
+        ("de", "cccc, dd. LLL y", "Dienstag, 02. Mär 2021"),
+        ("en", "y/M/d", "2021/3/2"),
+        ("en", "y/d/M", None),
+        ("en", "d/M/y", None),
+        ("en", "d MMMM yy", None),
+        ("en", "d MMMM y G", None),
+        ("en", "MMMM y", None),
+        ("en", "d MMMM y d", None),
+        ("en", "E d MMMM y E", None),
+        ("de", "ddd MMMM y", None),
+        ("dz", "d MMM y", None),  # its short month names are numbers
+    ],
+)
+def test_only_patterns_that_settle_the_date_make_a_form(locale, pattern, written):
+    form = compile_form(pattern, Locale.parse(locale))
+    assert (form and form.write(datetime.date(2021, 3, 2))) == written
+
+
 def test_english_ordinals():
     assert ORDINALS[1:5] == ["1st", "2nd", "3rd", "4th"]
     assert ORDINALS[10:14] == ["10th", "11th", "12th", "13th"]
@@ -172,17 +196,22 @@ def test_years_and_locales_are_those_asked_for():
         assert months[int(target[5:7]) - 1] in source or source == target
 
 
+@pytest.mark.parametrize("part", ["dev", "test"])
+def test_one_pair_of_one_year_is_found(part):
+    for year in (1000, 9999, *range(2000, 2018)):
+        ((source, target),) = read(part, size=1, first_year=year, last_year=year)
+        assert understand(source) == target
+
+
 @pytest.mark.parametrize("part", PARTS)
-@pytest.mark.parametrize("size", [1, 3000])
-def test_few_dates_are_used_in_many_forms(part, size):
-    pairs = read(part, size=size, first_year=2000, last_year=2000)
-    assert len(pairs) == size
+def test_few_dates_are_used_in_many_forms(part):
+    pairs = read(part, size=2000, first_year=2000, last_year=2000)
+    assert len(pairs) == 2000
     assert all(understand(source) == target for source, target in pairs)
-    if size == 3000:
-        year = [datetime.date(2000, 1, 1) + datetime.timedelta(n) for n in range(366)]
-        held = [date for date in year if part_of(date) == part]
-        assert {target for _, target in pairs} == {date.isoformat() for date in held}
-        assert len(set(pairs)) > min(size * 0.99, 40 * len(held))
+    year = [datetime.date(2000, 1, 1) + datetime.timedelta(n) for n in range(366)]
+    held = {date.isoformat() for date in year if part_of(date) == part}
+    assert {target for _, target in pairs} == held
+    assert len(set(pairs)) > min(2000 * 0.99, 40 * len(held))
 
 
 def test_names_that_mean_another_month_elsewhere_are_left_out():

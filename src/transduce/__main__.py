@@ -1,0 +1,5 @@
+"""`python -m transduce` is `transduce`."""
+
+from transduce.cli.app import main
+
+main()

@@ -1,0 +1,61 @@
+"""The command table, and how errors leave the program."""
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+
+from cyclopts import App, CycloptsError, Parameter
+
+from transduce.errors import Interrupted, TrainingError, TransduceError
+
+STDIN = "<stdin>"  # what a bare "-" becomes: the parser takes dashes for options
+
+app = App(
+    name="transduce",
+    help="Sequence-to-sequence models with attention, trained on your own pairs, that you can look inside.",
+    version=lambda: version("transduce"),
+    default_parameter=Parameter(negative=""),
+    help_format="plaintext",
+)
+COMMANDS = {
+    "demo": "Train a small model from nothing, translate, and show the attention.",
+    "train": "Train a model on pairs; the same command again goes on where it stopped.",
+    "translate": "Translate lines, from a file or as you type them.",
+    "evaluate": "Decode test data and score it.",
+    "score": "Print the log-probability of given pairs.",
+    "recipes": "List the recipes, or print one.",
+    "info": "Say which versions and components are installed.",
+}
+for _order, (_name, _help) in enumerate(COMMANDS.items()):
+    app.command(f"transduce.cli.{_name}:{_name}", name=_name, help=_help, sort_key=_order)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs one command line and exits: 0, 1 failure, 2 usage or data, 130/143 stopped by a signal."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    sys.exit(run([STDIN if argument == "-" else argument for argument in arguments]))
+
+
+def run(arguments: list[str]) -> int:
+    try:
+        app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
+        sys.stdout.flush()
+    except (CycloptsError, TransduceError) as error:
+        return complain(str(error), 2)
+    except TrainingError as error:
+        return complain(str(error), 1)
+    except Interrupted as error:
+        return complain(str(error), 128 + error.signal)
+    except KeyboardInterrupt:
+        return complain("stopped", 128 + signal.SIGINT)
+    except BrokenPipeError:  # the reader of our output has gone, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
+    return 0
+
+
+def complain(message: str, code: int) -> int:
+    print(f"transduce: {' '.join(message.split())}", file=sys.stderr)
+    return code

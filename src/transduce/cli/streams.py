@@ -1,0 +1,57 @@
+"""Lines in and out: as they come for a human, in windows for a file."""
+
+import queue
+import sys
+import threading
+from collections.abc import Iterator
+
+from transduce.cli.app import STDIN
+
+PAUSE = 0.02  # seconds without a new line after which those at hand are answered
+
+
+def read_input(file: str) -> Iterator[list[str]]:
+    """Groups of lines: whatever has arrived when the input pauses."""
+    lines: queue.Queue[str | BaseException | None] = queue.Queue(maxsize=4096)
+    threading.Thread(target=_pump, args=(file, lines), daemon=True).start()
+    group, ended = [], False
+    while not ended:
+        try:
+            item = lines.get(timeout=PAUSE) if group else lines.get()
+        except queue.Empty:
+            item = ...
+        if isinstance(item, str):
+            group.append(item)
+        ended = item is None or isinstance(item, BaseException)
+        if group and (ended or item is ... or len(group) == lines.maxsize):
+            yield group
+            group = []
+        if isinstance(item, BaseException):
+            raise item
+
+
+def _pump(file: str, lines: "queue.Queue[str | BaseException | None]") -> None:
+    from transduce.data.pairs import decode_lines, read_lines
+    from transduce.errors import DataError
+
+    try:
+        for line in decode_lines(sys.stdin.buffer, STDIN) if file == STDIN else read_lines(file):
+            lines.put(line)
+        lines.put(None)
+    except DataError as error:
+        lines.put(error)
+
+
+def write_lines(lines: Iterator[str]) -> None:
+    """Writes UTF-8 lines ended by LF, and flushes."""
+    sys.stdout.buffer.write("".join(f"{line}\n" for line in lines).encode())
+    sys.stdout.buffer.flush()
+
+
+def note(line: str) -> None:
+    """Says something that is not a result."""
+    print(f"transduce: {line}", file=sys.stderr, flush=True)
+
+
+def silent(line: str) -> None:
+    """Says nothing: `--quiet`."""

@@ -1,0 +1,1 @@
+"""Attention that one can see."""
