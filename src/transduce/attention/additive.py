@@ -8,6 +8,7 @@ from transduce.attention.base import Keys, ScoringAttention
 from transduce.attention.normalizers import Normalizer
 from transduce.attention.windows import Window
 from transduce.config import Spec
+from transduce.layers.checks import check_sizes
 
 
 class AdditiveAttention(ScoringAttention, name="additive"):
@@ -22,6 +23,7 @@ class AdditiveAttention(ScoringAttention, name="additive"):
         window: Spec[Window] = Spec(Window, "global"),
         normalizer: Spec[Normalizer] = Spec(Normalizer, "softmax"),
     ) -> None:
+        check_sizes("attention 'additive'", units=units)
         super().__init__(memory_width, window, normalizer)
         self.query = nn.Linear(query_width, units, bias=False)
         self.key = nn.Linear(memory_width, units, bias=False)

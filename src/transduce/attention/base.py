@@ -106,7 +106,8 @@ def check_memory(values: Tensor, mask: Tensor) -> None:
 def check_query(query: Tensor, mask: Tensor) -> None:
     if query.dim() != 3 or len(query) != len(mask):
         raise ValueError(
-            f"attention: expected queries [B Q D] for the mask's {len(mask)} sentences; got {tuple(query.shape)}"
+            f"attention: expected queries [B Q D] for the mask's {len(mask)} sentences; "
+            f"got {tuple(query.shape)}"
         )
 
 

@@ -11,6 +11,7 @@ from transduce.config import Spec
 from transduce.decoders.base import Decoder
 from transduce.errors import ConfigError
 from transduce.layers.cells import Cell, State
+from transduce.layers.checks import check_dropout, check_sizes
 from transduce.layers.embedding import Embedding
 from transduce.layers.initial_states import InitialState
 from transduce.layers.readouts import Readout
@@ -34,7 +35,7 @@ class DecoderState(NamedTuple):
 
 
 class Read(NamedTuple):
-    """What one position gives: state, context, and the features of them where the next position needs them."""
+    """What one position gives; `features` of state and context only where the next position needs them."""
 
     hidden: Float[Tensor, "N D"]
     context: Float[Tensor, "N C"]
@@ -68,7 +69,9 @@ class RecurrentDecoder(Decoder, name="recurrent"):
         dropout: float = 0.3,
     ) -> None:
         super().__init__()
-        check_options(width, layers, embedding, attend, input_feeding)
+        check_sizes("decoder", width=width, layers=layers, embedding=embedding)
+        check_dropout("decoder", dropout)
+        check_feeding(attend, input_feeding)
         embedding = width if embedding is None else embedding
         self.embedding = Embedding(vocab_size, embedding, dropout)
         self.cells = nn.ModuleList(cell.build(width if i else embedding, width) for i in range(layers))
@@ -182,13 +185,8 @@ def unflat(tree: Any, sentences: int) -> Any:
     return tuple(unflat(leaf, sentences) for leaf in tree)
 
 
-def check_options(
-    width: int, layers: int, embedding: int | None, attend: str, input_feeding: bool
-) -> None:
-    """Refuses sizes below 1 and the one pair of options that contradict each other."""
-    for name, size in {"width": width, "layers": layers, "embedding": embedding}.items():
-        if size is not None and size < 1:
-            raise ConfigError(f"decoder.{name}: expected at least 1; got {size}")
+def check_feeding(attend: str, input_feeding: bool) -> None:
+    """Refuses the one pair of options that contradict each other."""
     if attend == "before" and not input_feeding:
         raise ConfigError(
             "decoder: attend 'before' feeds the context to the cell, so input_feeding must be true or left "

@@ -6,8 +6,8 @@ from torch import Tensor, nn
 
 from transduce.config import Spec
 from transduce.encoders.base import Encoder
-from transduce.errors import ConfigError
 from transduce.layers.cells import Cell
+from transduce.layers.checks import check_dropout, check_sizes
 from transduce.layers.embedding import Embedding
 from transduce.types import CellState, Encoded, Shape, Source
 
@@ -32,6 +32,7 @@ class RecurrentEncoder(Encoder, name="recurrent"):
     ) -> None:
         super().__init__()
         check_sizes("encoder", width=width, layers=layers, embedding=embedding)
+        check_dropout("encoder", dropout)
         embedding = width if embedding is None else embedding
         directions = 2 if bidirectional else 1
         self.shape = Shape(directions * width, directions * width, layers, directions)
@@ -64,7 +65,8 @@ class RecurrentEncoder(Encoder, name="recurrent"):
             outputs, state = cell.run(inputs, cell.start(zero, zero), lengths)
             values.append(flip(outputs, mirror) if backward else outputs)
             finals.append(cell.finish(state))
-        return torch.cat(values, dim=-1), tuple(torch.cat(leaves, dim=-1) for leaves in zip(*finals, strict=True))
+        final = tuple(torch.cat(leaves, dim=-1) for leaves in zip(*finals, strict=True))
+        return torch.cat(values, dim=-1), final
 
 
 def mirrored(lengths: Int[Tensor, " B"], width: int) -> Int[Tensor, "B S"]:
@@ -76,10 +78,3 @@ def mirrored(lengths: Int[Tensor, " B"], width: int) -> Int[Tensor, "B S"]:
 
 def flip(x: Float[Tensor, "B S D"], mirror: Int[Tensor, "B S"]) -> Float[Tensor, "B S D"]:
     return x.gather(1, mirror.unsqueeze(-1).expand_as(x))
-
-
-def check_sizes(where: str, **sizes: int | None) -> None:
-    """Refuses sizes below 1."""
-    for name, size in sizes.items():
-        if size is not None and size < 1:
-            raise ConfigError(f"{where}.{name}: expected at least 1; got {size}")
