@@ -1,5 +1,6 @@
 """The schema that one YAML file fills: one file is one experiment."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -77,7 +78,11 @@ class TrainSettings(LoopSettings):
             raise ValueError(
                 f"expected batch_pairs or batch_tokens; got both ({value['batch_pairs']}, {value['batch_tokens']})"
             )
-        return value if value.get("batch_tokens") is not None else {**value, "batch_pairs": value.get("batch_pairs") or 32}
+        return (
+            value
+            if value.get("batch_tokens") is not None
+            else {**value, "batch_pairs": value.get("batch_pairs") or 32}
+        )
 
     @field_validator("batch_pairs", "batch_tokens", "updates", "validate_every", "save_every", "log_every")
     @classmethod
@@ -107,20 +112,24 @@ class Experiment(Settings):
     seed: int = 1
 
 
-def load_experiment(config: str, overrides: tuple[str, ...] = ()) -> Experiment:
-    """Reads a YAML file or a recipe, lays `key.path=value` overrides over it, and checks it all.
+def load_experiment(config: str | Mapping[str, Any], overrides: Sequence[str] = ()) -> Experiment:
+    """Reads a YAML file, a recipe or a mapping, lays `key.path=value` overrides over it, and checks it all.
 
-    Paths in a file are relative to that file, paths in overrides to the working folder.
+    Paths in a file are relative to that file, all others to the working folder.
     """
-    text, base, name = find_config(config)
-    tree = parse_yaml(text, config) or {}
-    if not isinstance(tree, dict):
-        raise ConfigError(f"{config}: expected a mapping of settings; got {type(tree).__name__}")
-    tree = {"name": name, **resolve_paths(tree, base)}
+    if isinstance(config, Mapping):
+        where, tree, base = "settings", dict(config), Path()
+    else:
+        text, base, name = find_config(config)
+        where, tree = config, parse_yaml(text, config) or {}
+        if not isinstance(tree, dict):
+            raise ConfigError(f"{config}: expected a mapping of settings; got {type(tree).__name__}")
+        tree = {"name": name, **tree}
+    tree = resolve_paths(tree, base)
     for override in overrides:
         ((key, value),) = resolve_paths(parse_override(override), Path()).items()
         tree[key] = merge(tree.get(key), value)
-    return validate(Experiment, tree, config)
+    return validate(Experiment, tree, where)
 
 
 def find_config(config: str) -> tuple[str, Path, str]:

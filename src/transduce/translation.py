@@ -32,7 +32,16 @@ class Translation:
 
     def plain(self) -> dict[str, Any]:
         """The JSON object of `translate --json`."""
-        keys = ("source", "text", "score", "log_prob", "finished", "tokens", "token_log_probs", "source_tokens")
+        keys = (
+            "source",
+            "text",
+            "score",
+            "log_prob",
+            "finished",
+            "tokens",
+            "token_log_probs",
+            "source_tokens",
+        )
         tree = {key: getattr(self, key) for key in keys}
         if self.attention is not None:
             tree["attention"] = [[round(weight, 6) for weight in row] for row in self.attention.tolist()]

@@ -127,12 +127,16 @@ class Translator:
     def score(self, sources: Sequence[str], targets: Sequence[str], *, batch_size: int = 64) -> list[float]:
         """log P(target | source) of each pair: natural log, raw sum, EOS in."""
         if len(sources) != len(targets):
-            raise DataError(f"score: expected as many sources as targets; got {len(sources)} and {len(targets)}")
+            raise DataError(
+                f"score: expected as many sources as targets; got {len(sources)} and {len(targets)}"
+            )
         pairs = [Pair(*pair) for pair in zip(sources, targets, strict=True)]
         if blank := [number for number, pair in enumerate(pairs, 1) if is_blank(pair.source)]:
             raise DataError(f"score: expected a source in every pair; pairs {blank[:5]} have a blank one")
         index = encode_pairs(pairs, self.source_tokenizer, self.target_tokenizer)
-        order = sorted(range(len(pairs)), key=lambda row: (index.target.lengths[row], index.source.lengths[row]))
+        order = sorted(
+            range(len(pairs)), key=lambda row: (index.target.lengths[row], index.source.lengths[row])
+        )
         results = [0.0] * len(pairs)
         self.model.eval()
         for start in range(0, len(order), batch_size):
@@ -147,8 +151,12 @@ class Translator:
         chosen = log_probs.gather(2, batch.target.unsqueeze(2)).squeeze(2).double()
         return chosen.masked_fill(~batch.target_mask, 0.0).sum(dim=1).tolist()
 
-    def _window(self, texts: list[str], search: Search, batch_size: int, attention: bool) -> list[Translation]:
-        encodings = [Encoding([], []) if is_blank(text) else self.source_tokenizer.encode(text) for text in texts]
+    def _window(
+        self, texts: list[str], search: Search, batch_size: int, attention: bool
+    ) -> list[Translation]:
+        encodings = [
+            Encoding([], []) if is_blank(text) else self.source_tokenizer.encode(text) for text in texts
+        ]
         self._note_unseen(texts, encodings)
         results = [Translation(text, "") for text in texts]
         order = [row for row in range(len(texts)) if encodings[row].ids]
@@ -181,7 +189,9 @@ class Translator:
             weights = self.model(repeated, inputs, weights=True).weights[:, :, -1].mean(dim=2)  # [n T S]
             for (_, best), seen in zip(flat, weights.cpu().numpy(), strict=True):
                 best.attention = seen[: len(best.tokens), : len(best.source_tokens)]
-        return [dataclasses.replace(r.n_best[0], n_best=r.n_best if search.n_best > 1 else []) for r in results]
+        return [
+            dataclasses.replace(r.n_best[0], n_best=r.n_best if search.n_best > 1 else []) for r in results
+        ]
 
     def _describe(self, text: str, encoding: Encoding, found: Decoded, row: int) -> Translation:
         source_tokens = [text[start:end] for start, end in encoding.offsets]

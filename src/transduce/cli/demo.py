@@ -23,6 +23,7 @@ def demo(*, run: Path = Path("runs/demo"), overwrite: bool = False, quiet: bool 
     from transduce.cli.progress import Progress
     from transduce.experiment import load_experiment
     from transduce.run import evaluate, train_run
+    from transduce.viewer.svg import heatmap_svg
     from transduce.viewer.terminal import heatmap
 
     experiment = load_experiment("dates", ("name=demo",))
@@ -33,11 +34,17 @@ def demo(*, run: Path = Path("runs/demo"), overwrite: bool = False, quiet: bool 
     result = evaluate(translator)
     exact = result["metrics"]["exact_match"]
     console = Console(highlight=False, soft_wrap=True)
-    console.print(f"{result['examples']} unseen dates: {exact['value']:.2%} exactly right  ({exact['signature']})\n")
+    console.print(
+        f"{result['examples']} unseen dates: {exact['value']:.2%} exactly right  ({exact['signature']})\n"
+    )
     for translation in translator.translate(list(EXAMPLES), attention=False):
         console.print(f"  {translation.source}  →  {translation.text}", markup=False)
     console.print("\nWhere it looked while it wrote each symbol (rows: output, columns: input):\n")
-    console.print(heatmap(translator.translate(SHOWN)))
+    shown = translator.translate(SHOWN)
+    console.print(heatmap(shown))
+    picture = run / "attention.svg"
+    picture.write_text(heatmap_svg(shown), encoding="utf-8")
+    console.print(f"\nThe same as a picture: {picture}")
     console.print(f"\nNext:\n{next_commands(run)}", markup=False)
 
 

@@ -15,9 +15,16 @@ class Progress:
 
     def __init__(self, quiet: bool) -> None:
         self.console = Console(stderr=True, quiet=quiet, highlight=False, soft_wrap=True)
-        columns = (TextColumn("training"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[loss]}"))
+        columns = (
+            TextColumn("training"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[loss]}"),
+        )
         shown = self.console.is_terminal and not quiet
-        self.bar = Bar(*columns, TimeRemainingColumn(), console=self.console, transient=True, disable=not shown)
+        self.bar = Bar(
+            *columns, TimeRemainingColumn(), console=self.console, transient=True, disable=not shown
+        )
         self.task = self.bar.add_task("training", total=None, loss="")
 
     def __enter__(self) -> Self:

@@ -65,7 +65,9 @@ def hold_out(pairs: list[Pair], seed: int) -> tuple[list[Pair], list[Pair]]:
     sources = list(dict.fromkeys(pair.source for pair in pairs))
     count = min(MOST_HELD_OUT, int(len(sources) * HELD_OUT))
     if count < 1:
-        raise DataError(f"data: expected dev data, or at least 10 sources to hold some out; got {len(sources)}")
+        raise DataError(
+            f"data: expected dev data, or at least 10 sources to hold some out; got {len(sources)}"
+        )
     chosen = set(random.Random(seed).sample(sources, count))
     return [p for p in pairs if p.source not in chosen], [p for p in pairs if p.source in chosen]
 

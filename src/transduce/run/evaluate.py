@@ -40,7 +40,8 @@ def evaluate(
 def report(examples: int, scores: dict[str, Score]) -> dict[str, Any]:
     """The plain values of an evaluation."""
     metrics = {
-        name: {"value": score.value, "signature": score.signature} | ({"note": score.note} if score.note else {})
+        name: {"value": score.value, "signature": score.signature}
+        | ({"note": score.note} if score.note else {})
         for name, score in scores.items()
     }
     return {"examples": examples, "metrics": metrics}
@@ -92,4 +93,3 @@ def teacher_forced(translator: Translator, index: Index, batch_size: int = 64) -
         loss = cross_entropy(output.log_probs, batch.target, batch.target_mask)
         total, correct, tokens = total + loss.total.item(), correct + int(loss.correct), tokens + loss.tokens
     return total / tokens, correct / tokens
-

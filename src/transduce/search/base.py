@@ -58,7 +58,9 @@ def check_search(width: int, n_best: int, max_length: MaxLength) -> None:
         if value < 1:
             raise ConfigError(f"search.{name}: expected at least 1; got {value}")
     if n_best > width:
-        raise ConfigError(f"search: expected n_best at most width (the beam); got n_best {n_best}, width {width}")
+        raise ConfigError(
+            f"search: expected n_best at most width (the beam); got n_best {n_best}, width {width}"
+        )
     if max_length.ratio < 0 or max_length.ratio * 1 + max_length.plus < 1:
         raise ConfigError(
             f"search.max_length: expected ratio at least 0 and room for one symbol; "

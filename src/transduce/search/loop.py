@@ -20,7 +20,9 @@ class Steps(Protocol):
 
     def start(self, source: Source) -> tuple[Any, Any]: ...
 
-    def step(self, memory: Any, state: Any, token: Tensor, *, weights: bool = False) -> tuple[Any, Output]: ...
+    def step(
+        self, memory: Any, state: Any, token: Tensor, *, weights: bool = False
+    ) -> tuple[Any, Output]: ...
 
 
 class Decoded(NamedTuple):
@@ -93,7 +95,9 @@ def decode(
         *finished, unmoved = news(live, pool, growth, search.length_penalty, step)
         live = live._replace(pool=pool, beam=Beam(growth.score, growth.token, growth.extra))
         if any(finished):
-            results = Pool(*(old.index_copy(0, live.rows, new) for old, new in zip(results, pool, strict=True)))
+            results = Pool(
+                *(old.index_copy(0, live.rows, new) for old, new in zip(results, pool, strict=True))
+            )
         if all(finished):
             break
         live, state = advance(live, state, growth.parent, finished, unmoved)

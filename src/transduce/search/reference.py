@@ -75,7 +75,9 @@ def expand(parent: Candidate, step_fn: StepFunction) -> list[Candidate]:
     heirs = []
     for token, log_prob in step_fn(parent.prefix):
         if math.isnan(log_prob) or log_prob > 0:
-            raise ValueError(f"beam_search: expected a log-probability at most 0 for {token!r}; got {log_prob}")
+            raise ValueError(
+                f"beam_search: expected a log-probability at most 0 for {token!r}; got {log_prob}"
+            )
         if log_prob > -math.inf:
             heirs.append(Candidate((*parent.prefix, token), parent.log_prob + log_prob))
     return heirs
@@ -87,7 +89,9 @@ def divisor(length: int, alpha: float, penalty: str) -> float:
 
 def check_arguments(start: Token, eos: Token, beam_size: int, max_len: int, alpha: float) -> None:
     if beam_size < 1 or max_len < 1:
-        raise ValueError(f"beam_search: expected beam_size and max_len at least 1; got {beam_size}, {max_len}")
+        raise ValueError(
+            f"beam_search: expected beam_size and max_len at least 1; got {beam_size}, {max_len}"
+        )
     if not alpha >= 0:
         raise ValueError(f"beam_search: expected alpha at least 0; got {alpha}")
     if start == eos:

@@ -54,9 +54,7 @@ def detached(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
 
 
-def save_state(
-    folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, state: TrainState
-) -> None:
+def save_state(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, state: TrainState) -> None:
     """Writes `folder/<update>/`, from which training resumes bit for bit on the CPU."""
     folder.mkdir(exist_ok=True)
     temporary, final = folder / f"{TEMPORARY}{state.update}", folder / str(state.update)
