@@ -18,7 +18,7 @@ LENGTHS = (5, 1, 3)
 B, Q, S = 3, 4, 5
 SPECS = combinations(
     Attention,
-    {"normalizer": every(Normalizer), "window": every(Window), "units": [4], "heads": [1, 2], "scaled": [False]},
+    {"normalizer": every(Normalizer), "window": every(Window), "units": [4], "heads": [1, 2], "scaled": [False, True]},
 )
 
 every_attention = pytest.mark.parametrize("spec", SPECS, ids=label)

@@ -116,5 +116,5 @@ def require_equal(name: str, query_width: int, memory_width: int) -> None:
     if query_width != memory_width:
         raise ConfigError(
             f"attention {name!r}: expected equal widths; got decoder width {query_width} and "
-            f"encoder width {memory_width}; use 'general' or 'additive', or change a width"
+            f"encoder width {memory_width}; use 'additive', or change a width"
         )

@@ -1,0 +1,120 @@
+"""The recurrent encoder against torch's own stacked and bidirectional modules."""
+
+import math
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from tests.helpers import VOCAB, doubled, same, source
+from transduce.config import Spec
+from transduce.encoders.recurrent import RecurrentEncoder, flip, mirrored
+from transduce.errors import ConfigError
+from transduce.layers.cells import Cell
+from transduce.types import CellState
+
+LENGTHS = (3, 1, 5, 2)
+TORCH = {"gru": nn.GRU, "lstm": nn.LSTM}
+
+
+def make(cell: str, layers: int = 2, bidirectional: bool = True, dropout: float = 0.0) -> RecurrentEncoder:
+    torch.manual_seed(0)
+    options = {"width": 4, "embedding": 3, "layers": layers, "bidirectional": bidirectional, "dropout": dropout}
+    return doubled(RecurrentEncoder(VOCAB, cell=Spec(Cell, cell), **options))
+
+
+def torchs(encoder: RecurrentEncoder, cell: str, bidirectional: bool) -> nn.RNNBase:
+    """torch's module with the parameters of ours, as its documentation names them."""
+    theirs = TORCH[cell](
+        3, 4, num_layers=len(encoder.layers), bidirectional=bidirectional, batch_first=True, dtype=torch.float64
+    )
+    with torch.no_grad():
+        for layer, directions in enumerate(encoder.layers):
+            for suffix, ours in zip(("", "_reverse"), directions, strict=False):
+                for part in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"):
+                    parameter = getattr(theirs, f"{part}_l{layer}{suffix}")
+                    parameter.copy_(getattr(ours.rnn, f"{part}_l0"))
+    return theirs
+
+
+def side_by_side(final: Tensor, directions: int) -> Tensor:
+    """torch's [layers · directions, B, D] as [B, layers, directions · D]."""
+    return final.unflatten(0, (-1, directions)).permute(2, 0, 1, 3).flatten(2)
+
+
+@pytest.mark.parametrize("cell", list(TORCH))
+@pytest.mark.parametrize("bidirectional", [False, True])
+@pytest.mark.parametrize("layers", [1, 2, 3])
+def test_equals_torchs(cell: str, bidirectional: bool, layers: int) -> None:
+    encoder, given = make(cell, layers, bidirectional), source(LENGTHS)
+    packed = pack_padded_sequence(
+        encoder.embedding(given.tokens), torch.tensor(LENGTHS), batch_first=True, enforce_sorted=False
+    )
+    expected, final = torchs(encoder, cell, bidirectional)(packed)
+    values, _, state = encoder(given)
+    same(values, pad_packed_sequence(expected, batch_first=True)[0])
+    directions = 2 if bidirectional else 1
+    finals = [side_by_side(leaf, directions) for leaf in (final if cell == "lstm" else (final,))]
+    same(state, CellState(finals[0], finals[-1] if cell == "lstm" else torch.zeros_like(finals[0])))
+
+
+@pytest.mark.parametrize("cell", list(Cell.family))
+@pytest.mark.parametrize("layers", [1, 2])
+def test_the_final_state_is_that_of_the_last_real_token(cell: str, layers: int) -> None:
+    """Forwards after the last real token, backwards after the first."""
+    values, _, final = make(cell, layers)(source(LENGTHS, width=8))
+    for row, length in enumerate(LENGTHS):
+        same(final.hidden[row, -1, :4], values[row, length - 1, :4])
+        same(final.hidden[row, -1, 4:], values[row, 0, 4:])
+
+
+@pytest.mark.parametrize("bidirectional", [False, True])
+def test_shape_says_widths_layers_and_directions(bidirectional: bool) -> None:
+    width = 8 if bidirectional else 4
+    assert make("gru", 3, bidirectional).shape == (width, width, 3, 1 + bidirectional)
+
+
+def test_mirrored_swaps_real_positions_and_leaves_padding() -> None:
+    mirror = mirrored(torch.tensor([3, 1, 5]), 5)
+    assert mirror.tolist() == [[2, 1, 0, 3, 4], [0, 1, 2, 3, 4], [4, 3, 2, 1, 0]]
+
+
+def test_flip_reads_real_tokens_backwards_and_undoes_itself() -> None:
+    x = torch.arange(1.0, 11.0).reshape(2, 5, 1)
+    mirror = mirrored(torch.tensor([3, 5]), 5)
+    flipped = flip(x, mirror)
+    assert flipped.flatten(1).tolist() == [[3, 2, 1, 4, 5], [10, 9, 8, 7, 6]]
+    assert flip(flipped, mirror).equal(x)
+
+
+@pytest.mark.parametrize("cell", list(Cell.family))
+def test_padding_is_zero_in_what_attention_will_read(cell: str) -> None:
+    given = source(LENGTHS, width=7)
+    assert make(cell)(given).values[~given.mask].eq(0).all()
+
+
+def test_dropout_falls_between_layers_too() -> None:
+    encoder, given = make("gru", layers=2, dropout=0.5), source(LENGTHS)
+    encoder.train()
+    encoder.embedding.eval()  # so that only the dropout between layers is left
+    assert not encoder(given).values.allclose(encoder(given).values)
+    single = make("gru", layers=1, dropout=0.5).train()
+    single.embedding.eval()
+    same(single(given).values, single(given).values)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"width": 0}, r"encoder\.width: expected at least 1; got 0"),
+        ({"layers": 0}, r"encoder\.layers: expected at least 1; got 0"),
+        ({"embedding": -1}, r"encoder\.embedding: expected at least 1; got -1"),
+        ({"dropout": 1.5}, r"encoder\.dropout: expected at least 0 and below 1; got 1\.5"),
+        ({"dropout": -0.1}, r"encoder\.dropout: expected at least 0 and below 1; got -0\.1"),
+        ({"dropout": math.nan}, r"encoder\.dropout: expected at least 0 and below 1; got nan"),
+    ],
+)
+def test_options_that_cannot_work_are_refused(options: dict, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        RecurrentEncoder(VOCAB, **options)
