@@ -71,6 +71,21 @@ def combinations(kind: type[Component], choices: Mapping[str, Iterable[Any]]) ->
     return specs
 
 
+def covering(specs: Sequence[Spec[Any]], strength: int = 3) -> list[Spec[Any]]:
+    """A few of these specs in which any `strength` options take together every value they take in all."""
+
+    def groups(spec: Spec[Any]) -> set[tuple[Any, ...]]:
+        values = {"name": spec.name, **{key: str(value) for key, value in spec.options.items()}}
+        return set(itertools.combinations(values.items(), strength))
+
+    left = {index: groups(spec) for index, spec in enumerate(specs)}
+    missing, chosen = set().union(*left.values()), []
+    while missing:
+        chosen.append(max(left, key=lambda index: len(left[index] & missing)))
+        missing -= left.pop(chosen[-1])
+    return [specs[index] for index in sorted(chosen)]
+
+
 def every(kind: type[Component]) -> list[Spec[Any]]:
     """Every component of a family as it comes, by default."""
     return [Spec(kind, name) for name in kind.family]
@@ -78,7 +93,9 @@ def every(kind: type[Component]) -> list[Spec[Any]]:
 
 def label(spec: Spec[Any]) -> str:
     """A test id: the names and values that make a component."""
-    parts = [value.name if isinstance(value, Spec) else f"{key}={value}" for key, value in spec.options.items()]
+    parts = [
+        value.name if isinstance(value, Spec) else f"{key}={value}" for key, value in spec.options.items()
+    ]
     return "-".join([spec.name, *parts])
 
 

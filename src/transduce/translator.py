@@ -13,6 +13,7 @@ from transduce.config import Spec, dump_yaml
 from transduce.data.batch import Batch, pad, pair_batch, source_batch
 from transduce.data.index import encode_pairs
 from transduce.data.pairs import Pair, is_blank
+from transduce.devices import settle_threads
 from transduce.errors import CheckpointError, DataError
 from transduce.experiment import Experiment, load_experiment
 from transduce.model import Seq2Seq
@@ -62,6 +63,7 @@ class Translator:
         target = load_tokenizer(folder / "tokenizer.target.json")
         model = experiment.model.build(source.vocab_size, target.vocab_size)
         load_model(folder / "model.safetensors", model)
+        settle_threads(model)
         return cls(experiment, source, target, model.eval())
 
     def save(self, folder: str | Path) -> None:

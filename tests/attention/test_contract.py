@@ -18,7 +18,13 @@ LENGTHS = (5, 1, 3)
 B, Q, S = 3, 4, 5
 SPECS = combinations(
     Attention,
-    {"normalizer": every(Normalizer), "window": every(Window), "units": [4], "heads": [1, 2], "scaled": [False, True]},
+    {
+        "normalizer": every(Normalizer),
+        "window": every(Window),
+        "units": [4],
+        "heads": [1, 2],
+        "scaled": [False, True],
+    },
 )
 
 every_attention = pytest.mark.parametrize("spec", SPECS, ids=label)
@@ -195,9 +201,7 @@ def test_every_parameter_gets_a_finite_gradient(spec: Spec[Attention], widths: t
 @every_attention
 @pytest.mark.parametrize("bad", [torch.nan, torch.inf, -torch.inf])
 @pytest.mark.parametrize("place", [(0, 0), (1, 4)], ids=["a real token", "padding"])
-def test_NaN_in_encoder_states_is_reported(
-    spec: Spec[Attention], bad: float, place: tuple[int, int]
-) -> None:
+def test_NaN_in_encoder_states_is_reported(spec: Spec[Attention], bad: float, place: tuple[int, int]) -> None:
     attention, given = make(spec, (6, 6)), problem((6, 6))
     given.values[place] = bad
     with pytest.raises(ValueError, match="encoder states hold NaN or infinity"):

@@ -22,7 +22,9 @@ def problem(query_width: int, memory_width: int) -> tuple[torch.Tensor, torch.Te
     return query, values, torch.arange(5) < torch.tensor(LENGTHS).unsqueeze(1)
 
 
-def attend(attention: MultiHeadAttention, query: torch.Tensor, values: torch.Tensor, mask: torch.Tensor) -> Attended:
+def attend(
+    attention: MultiHeadAttention, query: torch.Tensor, values: torch.Tensor, mask: torch.Tensor
+) -> Attended:
     position = torch.zeros(query.shape[:2], dtype=torch.long)
     return attention(query, attention.project(values, mask), mask, position, ())
 
@@ -30,7 +32,12 @@ def attend(attention: MultiHeadAttention, query: torch.Tensor, values: torch.Ten
 def torchs(attention: MultiHeadAttention, query_width: int, memory_width: int) -> nn.MultiheadAttention:
     """torch's own module with the parameters of ours; unequal widths make it keep three matrices."""
     theirs = nn.MultiheadAttention(
-        query_width, attention.heads, kdim=memory_width, vdim=memory_width, batch_first=True, dtype=torch.float64
+        query_width,
+        attention.heads,
+        kdim=memory_width,
+        vdim=memory_width,
+        batch_first=True,
+        dtype=torch.float64,
     )
     parts = (attention.query, attention.key, attention.value)
     with torch.no_grad():
@@ -66,7 +73,8 @@ def test_the_formula() -> None:
     for b, length in enumerate(LENGTHS):
         s, h = numbers(query)[b], numbers(values)[b, :length]
         q, k, v = (
-            x @ p[f"{name}.weight"].T + p[f"{name}.bias"] for name, x in (("query", s), ("key", h), ("value", h))
+            x @ p[f"{name}.weight"].T + p[f"{name}.bias"]
+            for name, x in (("query", s), ("key", h), ("value", h))
         )
         joined = []
         for head, part in enumerate((slice(0, 3), slice(3, 6))):

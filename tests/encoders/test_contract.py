@@ -96,7 +96,9 @@ def test_every_real_token_reaches_the_final_state(spec: Spec[Encoder]) -> None:
     before = encoder(given).final.hidden
     for column in range(max(LENGTHS)):
         changed = given.tokens.clone()
-        changed[:, column] = torch.where(given.mask[:, column], changed[:, column] % 5 + 4, changed[:, column])
+        changed[:, column] = torch.where(
+            given.mask[:, column], changed[:, column] % 5 + 4, changed[:, column]
+        )
         moved = (encoder(Source(changed, given.mask)).final.hidden - before).abs().amax(dim=(1, 2))
         assert moved.gt(1e-6).equal((changed != given.tokens).any(dim=1))
 

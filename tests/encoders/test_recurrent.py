@@ -20,14 +20,25 @@ TORCH = {"gru": nn.GRU, "lstm": nn.LSTM}
 
 def make(cell: str, layers: int = 2, bidirectional: bool = True, dropout: float = 0.0) -> RecurrentEncoder:
     torch.manual_seed(0)
-    options = {"width": 4, "embedding": 3, "layers": layers, "bidirectional": bidirectional, "dropout": dropout}
+    options = {
+        "width": 4,
+        "embedding": 3,
+        "layers": layers,
+        "bidirectional": bidirectional,
+        "dropout": dropout,
+    }
     return doubled(RecurrentEncoder(VOCAB, cell=Spec(Cell, cell), **options))
 
 
 def torchs(encoder: RecurrentEncoder, cell: str, bidirectional: bool) -> nn.RNNBase:
     """torch's module with the parameters of ours, as its documentation names them."""
     theirs = TORCH[cell](
-        3, 4, num_layers=len(encoder.layers), bidirectional=bidirectional, batch_first=True, dtype=torch.float64
+        3,
+        4,
+        num_layers=len(encoder.layers),
+        bidirectional=bidirectional,
+        batch_first=True,
+        dtype=torch.float64,
     )
     with torch.no_grad():
         for layer, directions in enumerate(encoder.layers):

@@ -17,7 +17,12 @@ def make(initializer: str) -> dict[str, torch.Tensor]:
     torch.manual_seed(1)
     tree = {
         "encoder": {"embedding": 40, "width": 50, "cell": "gru"},
-        "decoder": {"embedding": 40, "width": 60, "cell": "lstm", "attention": {"name": "additive", "units": 70}},
+        "decoder": {
+            "embedding": 40,
+            "width": 60,
+            "cell": "lstm",
+            "attention": {"name": "additive", "units": 70},
+        },
         "initializer": initializer,
     }
     model = validate(ModelSettings, tree, "test").build(200, 300)

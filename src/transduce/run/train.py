@@ -5,6 +5,7 @@ from pathlib import Path
 
 import torch
 
+from transduce.devices import settle_threads
 from transduce.errors import CheckpointError, Interrupted
 from transduce.experiment import Experiment, TrainSettings
 from transduce.metrics import Metric
@@ -41,6 +42,7 @@ def train_run(
     source, target = load_tokenizers(folder) if going_on else corpus.fit_tokenizers()
     torch.manual_seed(experiment.seed)
     model = experiment.model.build(source.vocab_size, target.vocab_size)
+    settle_threads(model)
     translator = Translator(experiment, source, target, model)
     translator.save_settings(folder)
     session = Session(folder, translator, corpus, say)

@@ -71,14 +71,28 @@ def check_search(width: int, n_best: int, max_length: MaxLength) -> None:
 def best(
     values: Float[Tensor, "*batch V"], count: int
 ) -> tuple[Float[Tensor, "*batch C"], Int[Tensor, "*batch C"]]:
-    """The `count` greatest values, greatest first; among equals the earlier place wins.
-
-    Past 1,024 values a partial sort is used, whose choice among exact equals is its own.
-    """
-    if count == 1:
+    """The `count` greatest values, greatest first; among equals the earlier place wins."""
+    if count == 1:  # torch promises the first of equal maxima, and nothing of the kind for topk
         top, index = values.max(dim=-1, keepdim=True)
         return top, index
-    if values.shape[-1] <= 1024:
-        top, index = values.sort(dim=-1, descending=True, stable=True)
-        return top[..., :count], index[..., :count]
-    return torch.topk(values, count, dim=-1)
+    place = near(values, count)
+    top, at = values.gather(-1, place).sort(dim=-1, descending=True, stable=True)
+    return top[..., :count], place.gather(-1, at[..., :count])
+
+
+def near(values: Float[Tensor, "*batch V"], count: int) -> Int[Tensor, "*batch C"]:
+    """Places, ascending, that hold the `count` greatest values: all, or the blocks with the greatest maxima.
+
+    That is exact: any value of another block comes after the maximum of each of the `count` chosen ones.
+    """
+    size = values.shape[-1]
+    block = 8 if size < 4096 else 32
+    blocks = size // block
+    place = torch.arange(size, device=values.device)
+    if blocks <= 2 * count:
+        return place.expand(values.shape)
+    maxima = values[..., : blocks * block].unflatten(-1, (blocks, block)).amax(dim=-1)
+    chosen = best(maxima, count)[1].sort(dim=-1)[0]
+    inside = (chosen.unsqueeze(-1) * block + place[:block]).flatten(-2)
+    rest = place[blocks * block :].expand(*inside.shape[:-1], -1)
+    return torch.cat([inside, rest], dim=-1)

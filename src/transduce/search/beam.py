@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from transduce.config import Spec
-from transduce.search.base import Beam, Growth, MaxLength, Search, best, check_search
+from transduce.search.base import Beam, Growth, MaxLength, Search, best, check_search, near
 from transduce.search.penalties import LengthPenalty
 
 
@@ -33,33 +33,27 @@ class BeamSearch(Search, name="beam"):
         self.width, self.n_best, self.policy = width, n_best, policy
         self.length_penalty, self.max_length = length_penalty.build(), max_length
 
-    def grow(self, beam: Beam, log_probs: Float[Tensor, "B K V"], eos: int) -> Growth:
-        width, vocab = log_probs.shape[1:]
+    def grow(self, beam: Beam, log_probs: Float[Tensor, "B J V"], eos: int) -> Growth:
+        """One ordering of all continuations, best first, gives both what goes on and what ends."""
+        greedy = self.width == 1 and self.policy == "top_k"  # when its one hypothesis ends, all is over
+        spare = 0 if greedy else self.width  # at most so many of the best are endings
+        token = near(log_probs, min(1 + spare, log_probs.shape[-1]))
+        sums = beam.score.unsqueeze(-1) + log_probs.gather(-1, token)
+        ranked, at = best(sums.flatten(1), min(self.width + spare, sums[0].numel()))
+        parent, token = at // token.shape[-1], token.flatten(1).gather(1, at)
+        ends = token == eos
+        going = ends.to(torch.uint8).argsort(dim=1, stable=True)[:, : self.width]
+        score = ranked.masked_fill(ends, -math.inf)
         ending = beam.score + log_probs[..., eos]
-        going = log_probs.index_fill(-1, torch.tensor([eos], device=log_probs.device), -math.inf)
-        local, token = best(going, min(width, vocab))  # a parent has at most `width` heirs
-        sums = beam.score.unsqueeze(-1) + local
-        score, at = best(sums.flatten(1), width)
-        parent = at // local.shape[-1]
-        token = token.flatten(1).gather(1, at)
         if self.policy == "top_k":
-            place = torch.arange(width, device=at.device) * vocab + eos
-            accepted = among_best(score, parent * vocab + token, ending, place.expand_as(ending))
+            accepted = children(parent[:, : self.width], ends[:, : self.width], ending.shape[1])
             ending = ending.masked_fill(~accepted, -math.inf)
-            if width == 1:  # the one hypothesis has ended: there is nothing to refill the beam with
-                score = score.masked_fill(accepted, -math.inf)
-        return Growth(parent, token, score, ending)
+        return Growth(parent.gather(1, going), token.gather(1, going), score.gather(1, going), ending)
 
 
-def among_best(
-    score: Float[Tensor, "B K"],
-    score_place: Int[Tensor, "B K"],
-    ending: Float[Tensor, "B K"],
-    ending_place: Int[Tensor, "B K"],
-) -> Bool[Tensor, "B K"]:
-    """Which endings rank among the K best of all continuations; equals rank by place in the flat list."""
-    by_place = torch.cat([score_place, ending_place], dim=1).argsort(dim=1)
-    values = torch.cat([score, ending], dim=1).gather(1, by_place)
-    ranked = by_place.gather(1, values.argsort(dim=1, descending=True, stable=True))
-    rank = ranked.argsort(dim=1)
-    return rank[:, score.shape[1] :] < score.shape[1]
+def children(
+    parent: Int[Tensor, "B K"], chosen: Bool[Tensor, "B K"], parents: int
+) -> Bool[Tensor, "B J"]:
+    """Which parents have a chosen child."""
+    everyone = torch.arange(parents, device=parent.device).unsqueeze(1)
+    return ((parent.unsqueeze(1) == everyone) & chosen.unsqueeze(1)).any(dim=2)

@@ -90,35 +90,30 @@ def decode(
         pool = join(live, growth.completions, search.length_penalty, step, finished=True)
         if step in limits:
             pool = rescue(live._replace(pool=pool), search.length_penalty, step)
-        pool = poison(pool, growth)
+        live = live._replace(pool=poison(live, pool, growth, step))
         history.append(record(growth, live.rows, len(results.score)))
-        *finished, unmoved = news(live, pool, growth, search.length_penalty, step)
-        live = live._replace(pool=pool, beam=Beam(growth.score, growth.token, growth.extra))
+        done = settled(live, growth, search.length_penalty, step)
+        *finished, unmoved = news(live, growth, done)
         if any(finished):
-            results = Pool(
-                *(old.index_copy(0, live.rows, new) for old, new in zip(results, pool, strict=True))
-            )
+            results = replace_rows(results, live.rows, live.pool)
         if all(finished):
             break
-        live, state = advance(live, state, growth.parent, finished, unmoved)
+        live = live._replace(limit=live.limit.where(~done, live.limit.clamp(max=step)))
+        live, state = advance(live, state, growth, finished, unmoved)
     return trace_back(results, history)
 
 
 def begin(
     model: Steps, source: Source, search: Search, bos: int, max_length: Int[Tensor, " B"]
 ) -> tuple[Live, Any]:
-    """Encodes, and gives every sentence a beam of one live hypothesis and an empty pool."""
+    """Encodes, and gives every sentence a beam of one hypothesis and an empty pool."""
     memory, state = model.start(source)
-    device, (sentences, width) = max_length.device, (len(max_length), search.width)
-    rows = torch.arange(sentences, device=device)
-    score = torch.full((sentences, width), -math.inf, dtype=torch.float64, device=device)
-    score[:, 0] = 0.0
-    beam = Beam(score, torch.full((sentences, width), bos, device=device))
-    nothing = torch.full((sentences, search.n_best), -math.inf, dtype=torch.float64, device=device)
+    token = torch.full((len(max_length), 1), bos, device=max_length.device)
+    beam = Beam(torch.zeros_like(token, dtype=torch.float64), token)
+    nothing = beam.score.new_full((len(max_length), search.n_best), -math.inf)
     zero = torch.zeros_like(nothing, dtype=torch.long)
     pool = Pool(nothing, nothing, zero, zero, zero.bool())
-    state = select(state, rows.repeat_interleave(width)) if width > 1 else state
-    return Live(rows, memory, max_length, beam, pool), state
+    return Live(torch.arange(len(token), device=token.device), memory, max_length, beam, pool), state
 
 
 def join(
@@ -142,22 +137,33 @@ def rescue(live: Live, penalty: LengthPenalty, step: int) -> Pool:
     return join(live, active, penalty, step, finished=False)
 
 
-def poison(pool: Pool, growth: Growth) -> Pool:
+def poison(live: Live, pool: Pool, growth: Growth, step: int) -> Pool:
     """A NaN anywhere in a sentence's beam makes its results NaN, which `trace_back` refuses."""
-    bad = growth.score.isnan().any(dim=1, keepdim=True) | growth.completions.isnan().any(dim=1, keepdim=True)
-    return pool._replace(log_prob=pool.log_prob.masked_fill(bad, math.nan))
+    bad = growth.score.isnan().any(dim=1) | growth.completions.isnan().any(dim=1)
+    bad = bad & (step <= live.limit)
+    return pool._replace(log_prob=pool.log_prob.masked_fill(bad.unsqueeze(1), math.nan))
 
 
-def news(live: Live, pool: Pool, growth: Growth, penalty: LengthPenalty, step: int) -> list[bool]:
-    """Which sentences are done, and whether every hypothesis stayed in its place: a step's one host read.
+def settled(live: Live, growth: Growth, penalty: LengthPenalty, step: int) -> Bool[Tensor, " B"]:
+    """Which sentences are done.
 
     Exact early stop: a sentence is done when no active hypothesis, were it to lose nothing more until
     the greatest length, would rank above the n-th result.
     """
     bound = growth.score[:, 0] / penalty.divisor(live.limit.double() + 1)
-    done = (step >= live.limit) | (pool.score[:, -1] >= bound) | pool.log_prob[:, 0].isnan()
+    return (step >= live.limit) | (live.pool.score[:, -1] >= bound) | live.pool.log_prob[:, 0].isnan()
+
+
+def news(live: Live, growth: Growth, done: Bool[Tensor, " B"]) -> list[bool]:
+    """Which sentences are done, and whether every hypothesis stayed in its place: a step's one host read."""
+    if growth.parent.shape != live.beam.score.shape:
+        return [*done.tolist(), False]
     still = torch.arange(growth.parent.shape[1], device=done.device)
     return torch.cat([done, (growth.parent == still).all().unsqueeze(0)]).tolist()
+
+
+def replace_rows(pool: Pool, rows: Int[Tensor, " B"], new: Pool) -> Pool:
+    return Pool(*(old.index_copy(0, rows, leaf) for old, leaf in zip(pool, new, strict=True)))
 
 
 def record(growth: Growth, rows: Int[Tensor, " B"], sentences: int) -> History:
@@ -169,14 +175,15 @@ def record(growth: Growth, rows: Int[Tensor, " B"], sentences: int) -> History:
 
 
 def advance(
-    live: Live, state: Any, parent: Int[Tensor, "B K"], finished: list[bool], unmoved: bool
+    live: Live, state: Any, growth: Growth, finished: list[bool], unmoved: bool
 ) -> tuple[Live, Any]:
     """Moves the state with its hypotheses, and lets sentences leave once a quarter of them is done."""
-    sentences, width = parent.shape
-    moved = torch.arange(sentences, device=parent.device).unsqueeze(1) * width + parent
+    sentences, parents = live.beam.score.shape
+    moved = torch.arange(sentences, device=growth.parent.device).unsqueeze(1) * parents + growth.parent
+    live = live._replace(beam=Beam(growth.score, growth.token, growth.extra))
     if 4 * sum(finished) >= sentences:
         staying = [row for row, is_done in enumerate(finished) if not is_done]
-        rows = torch.tensor(staying, device=parent.device)
+        rows = torch.tensor(staying, device=moved.device)
         return select(live, rows), select(state, moved[rows].flatten())
     return live, state if unmoved else select(state, moved.flatten())
 

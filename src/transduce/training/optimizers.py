@@ -25,7 +25,7 @@ class Adam(OptimizerSettings, name="adam"):
         self.lr, self.betas, self.epsilon = lr, (beta1, beta2), epsilon
 
     def build(self, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
-        return torch.optim.Adam(parameters, lr=self.lr, betas=self.betas, eps=self.epsilon, foreach=True)
+        return torch.optim.Adam(parameters, lr=self.lr, betas=self.betas, eps=self.epsilon, fused=True)
 
 
 class Sgd(OptimizerSettings, name="sgd"):
