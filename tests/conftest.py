@@ -1,8 +1,11 @@
 """Fixtures of the whole suite. Imports nothing of transduce at the top: its shape checks come later."""
 
+import os
 from collections.abc import Iterator
 
 import pytest
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # tiny tensors: threads only wait for each other
 
 
 @pytest.fixture

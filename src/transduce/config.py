@@ -39,6 +39,7 @@ class Component:
 
 
 C = TypeVar("C", bound=Component)
+BRANCH = re.compile(r"int|str|float|literal\[.*\]")  # what pydantic adds to the path in a union
 
 
 def discover(package: str, path: Iterable[str]) -> None:
@@ -68,11 +69,15 @@ class Settings(BaseModel):
 
     @classmethod
     def _named(cls, key: str, item: Any) -> Any:
-        """Options given without a name belong to the component that stands there by default."""
+        """Options given without a name belong to the component that stands there by default.
+
+        Those not given keep what that default sets.
+        """
         default = cls.model_fields[key].default
-        if isinstance(default, Spec) and isinstance(item, Mapping) and "name" not in item:
-            return {"name": default.name, **item}
-        return item
+        if not isinstance(default, Spec) or not isinstance(item, Mapping):
+            return item
+        same = item.get("name", default.name) == default.name
+        return {"name": default.name, **default.options, **item} if same else item
 
 
 class Spec(Generic[C]):
@@ -100,7 +105,7 @@ class Spec(Generic[C]):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> core_schema.CoreSchema:
-        (kind,) = typing.get_args(source)
+        (kind,) = typing.get_args(source) or (Component,)  # bare where a default is serialised
         return core_schema.no_info_plain_validator_function(
             functools.partial(_to_spec, kind),
             serialization=core_schema.plain_serializer_function_ser_schema(Spec.plain),
@@ -109,9 +114,10 @@ class Spec(Generic[C]):
     @classmethod
     def __get_pydantic_json_schema__(cls, core: Any, handler: Any) -> dict[str, Any]:
         kind = core["function"]["function"].args[0]
-        schemas = [options_model(component).model_json_schema() for component in kind.family.values()]
+        schemas = [handler(options_model(part).__pydantic_core_schema__) for part in kind.family.values()]
         for name, schema in zip(kind.family, schemas, strict=True):
-            schema["properties"] = {"name": {"const": name}, **schema.get("properties", {})}
+            full = handler.resolve_ref_schema(schema)
+            full["properties"] = {"name": {"const": name}, **full.get("properties", {})}
         return {"anyOf": [{"enum": list(kind.family)}, *schemas]}
 
 
@@ -137,7 +143,7 @@ def _to_spec(kind: type[Component], value: Any) -> Spec[Any]:
         value = {"name": value.name, **value.options}
     options = dict(value) if isinstance(value, Mapping) else {"name": value}
     name = options.pop("name", None)
-    if name not in kind.family:
+    if not isinstance(name, str) or name not in kind.family:
         message = unknown(kind.__name__.lower(), name, kind.family)
         raise _custom(message if name is not None else f"name missing; known: {', '.join(kind.family)}")
     filled = options_model(kind.family[name]).model_validate(options)
@@ -171,15 +177,18 @@ class _Resolver:
 
 
 class _Loader(yaml.SafeLoader):
-    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+    def compose_mapping_node(self, anchor: Any) -> Any:
+        node = super().compose_mapping_node(anchor)
         seen = set()
         for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise yaml.MarkedYAMLError(problem="expected text as a key", problem_mark=key.start_mark)
             if key.value in seen:
                 raise yaml.MarkedYAMLError(
                     problem=f"key {key.value!r} stands twice", problem_mark=key.start_mark
                 )
             seen.add(key.value)
-        return super().construct_mapping(node, deep)
+        return node
 
     def construct_int(self, node: Any) -> int:
         text = node.value
@@ -190,11 +199,15 @@ class _Loader(yaml.SafeLoader):
 
 
 class _Dumper(yaml.SafeDumper):
-    pass
+    def represent_text(self, text: str) -> Any:
+        """Quotes what YAML takes for line ends, which it would fold into spaces."""
+        style = '"' if re.search("[\n\r\x85\u2028\u2029]", text) else None
+        return self.represent_scalar("tag:yaml.org,2002:str", text, style)
 
 
 for _kind in (_Loader, _Dumper):
     _Resolver.install(_kind)
+_Dumper.add_representer(str, _Dumper.represent_text)
 _Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_int)
 _Loader.add_constructor("tag:yaml.org,2002:float", _Loader.construct_float)
 
@@ -247,15 +260,20 @@ def validate(schema: type[S], tree: Any, where: str) -> S:
     try:
         return schema.model_validate({} if tree is None else tree)
     except ValidationError as error:
-        faults = [_explain(fault) for fault in error.errors()]
-        raise ConfigError(f"{where}: " + "; ".join(faults)) from None
+        faults: dict[tuple[str, str], list[str]] = {}
+        for before, expected, after in map(_explain, error.errors()):
+            faults.setdefault((before, after), []).append(expected)  # the branches of `int | str` are one
+        listed = [before + " or ".join(wanted) + after for (before, after), wanted in faults.items()]
+        raise ConfigError(f"{where}: " + "; ".join(listed)) from None
 
 
-def _explain(fault: Any) -> str:
-    path = ".".join(str(key) for key in fault["loc"])
+def _explain(fault: Any) -> tuple[str, str, str]:
+    """A fault as what comes before, is, and comes after what was expected."""
+    path = "".join(f"{key}." for key in fault["loc"] if not BRANCH.fullmatch(str(key)))
+    path = f"{path[:-1]}: " if path else ""
     message = fault["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
     if fault["type"] in ("transduce", "value_error"):
-        return f"{path}: {message}" if path else message
+        return path, message, ""
     if fault["type"] == "missing":
-        return f"{path}: expected a value; it is required"
-    return f"{path}: expected {message.removeprefix('a valid ')}; got {fault['input']!r}"
+        return path, "expected a value; it is required", ""
+    return f"{path}expected ", message.removeprefix("a valid "), f"; got {fault['input']!r}"

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 import transduce.data.sources  # noqa: F401 (registers made data)
 from transduce import recipes
@@ -30,14 +30,10 @@ class DataSettings(Settings):
     target_column: int | str | None = None
     features_column: None = None
 
-    @field_validator(*PARTS, mode="before")
+    @field_validator(*PARTS, mode="before", json_schema_input_type=Spec[PairSource] | str | None)
     @classmethod
     def _expand(cls, value: Any) -> Any:
-        if isinstance(value, str):
-            return {"name": "tsv", "path": value}
-        if isinstance(value, dict) and "name" not in value and "source" in value:
-            return {"name": "parallel", **value}
-        return value
+        return expand(value)
 
     def source(self, part: Part, seed: int) -> PairSource | None:
         """The pairs of one part, or None where the experiment has none."""
@@ -57,6 +53,15 @@ class TokenizerSettings(Settings):
         return self
 
 
+def buildable(search: Spec[Search]) -> Spec[Search]:
+    """Finds what a search cannot do before a model is trained for it."""
+    search.build()
+    return search
+
+
+Runnable = Annotated[Spec[Search], AfterValidator(buildable)]
+
+
 class TrainSettings(LoopSettings):
     """Everything of training. Counts are of updates; `auto` is explained beside each."""
 
@@ -67,22 +72,18 @@ class TrainSettings(LoopSettings):
     save_every: int | Literal["auto"] = "auto"  # at each validation
     log_every: int = 50
     select: str = "exact_match"
-    validation_search: Spec[Search] = Spec(Search, "beam", {"width": 1})
+    validation_search: Runnable = Spec(Search, "beam", {"width": 1})
 
     @model_validator(mode="before")
     @classmethod
     def _one_batch_size(cls, value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        if value.get("batch_pairs") is not None and value.get("batch_tokens") is not None:
-            raise ValueError(
-                f"expected batch_pairs or batch_tokens; got both ({value['batch_pairs']}, {value['batch_tokens']})"
-            )
-        return (
-            value
-            if value.get("batch_tokens") is not None
-            else {**value, "batch_pairs": value.get("batch_pairs") or 32}
-        )
+        pairs, tokens = value.get("batch_pairs"), value.get("batch_tokens")
+        if pairs is not None and tokens is not None:
+            both = f"got both ({pairs}, {tokens}); set one to null"
+            raise ValueError(f"expected batch_pairs or batch_tokens; {both}")
+        return value if pairs is not None or tokens is not None else {**value, "batch_pairs": 32}
 
     @field_validator("batch_pairs", "batch_tokens", "updates", "validate_every", "save_every", "log_every")
     @classmethod
@@ -108,8 +109,8 @@ class Experiment(Settings):
     tokenizer: TokenizerSettings = TokenizerSettings()
     model: ModelSettings = ModelSettings()
     train: TrainSettings = TrainSettings()
-    search: Spec[Search] = Spec(Search, "beam")
-    seed: int = 1
+    search: Runnable = Spec(Search, "beam")
+    seed: int = Field(default=1, ge=0, lt=2**63)
 
 
 def load_experiment(config: str | Mapping[str, Any], overrides: Sequence[str] = ()) -> Experiment:
@@ -151,6 +152,17 @@ def families() -> dict[str, list[str]]:
     return {kind.__name__.lower(): list(kind.family) for kind in Component.__subclasses__()}
 
 
+def expand(value: Any) -> Any:
+    """Writes out what a path, and `{source, target}`, are short for."""
+    if isinstance(value, str):
+        return {"name": "tsv", "path": value}
+    if not isinstance(value, Mapping) or "name" in value:
+        return value
+    if "path" in value:
+        return {"name": "tsv", **value}
+    return {"name": "parallel", **value} if {"source", "target"} & value.keys() else value
+
+
 def resolve_paths(tree: dict[str, Any], base: Path) -> dict[str, Any]:
     """Makes the paths of `data:` absolute."""
     data = tree.get("data")
@@ -161,8 +173,12 @@ def resolve_paths(tree: dict[str, Any], base: Path) -> dict[str, Any]:
 
 
 def _resolve(value: Any, base: Path) -> Any:
-    if isinstance(value, str):
-        return str((base / Path(value).expanduser()).absolute())
-    if isinstance(value, dict) and value.get("name", "parallel") in ("parallel", "tsv"):
-        return {key: item if key == "name" else _resolve(item, base) for key, item in value.items()}
-    return value
+    value = expand(value)
+    if not isinstance(value, Mapping) or value.get("name") not in ("parallel", "tsv"):
+        return value
+    paths = {
+        key: str((base / Path(path).expanduser()).absolute())
+        for key, path in value.items()
+        if key != "name" and isinstance(path, str)
+    }
+    return {**value, **paths}

@@ -27,7 +27,7 @@ class Translation:
     tokens: list[str] = field(default_factory=list)
     token_log_probs: list[float] = field(default_factory=list)
     source_tokens: list[str] = field(default_factory=list)
-    attention: np.ndarray | None = field(default=None, repr=False)
+    attention: np.ndarray | None = field(default=None, repr=False, compare=False)
     n_best: list["Translation"] = field(default_factory=list, repr=False)
 
     def plain(self) -> dict[str, Any]:
@@ -45,8 +45,7 @@ class Translation:
         tree = {key: getattr(self, key) for key in keys}
         if self.attention is not None:
             tree["attention"] = [[round(weight, 6) for weight in row] for row in self.attention.tolist()]
-        if self.n_best:
-            tree["n_best"] = [best.plain() for best in self.n_best]
+        tree["n_best"] = [best.plain() for best in self.n_best]
         return tree
 
     def _repr_html_(self) -> str:

@@ -7,6 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import overload
 
+import numpy as np
 import torch
 
 from transduce.config import Spec, dump_yaml
@@ -14,12 +15,12 @@ from transduce.data.batch import Batch, pad, pair_batch, source_batch
 from transduce.data.index import encode_pairs
 from transduce.data.pairs import Pair, is_blank
 from transduce.devices import settle_threads
-from transduce.errors import CheckpointError, DataError
+from transduce.errors import CheckpointError, ConfigError, DataError
 from transduce.experiment import Experiment, load_experiment
+from transduce.files import write_file
 from transduce.model import Seq2Seq
 from transduce.search import Beam, Decoded, Search, decode
 from transduce.tokenizers import Encoding, Tokenizer, load_tokenizer
-from transduce.files import write_file
 from transduce.training.checkpoint import load_model, save_model
 from transduce.translation import END, Translation
 from transduce.types import BOS, EOS, PAD, UNK, select
@@ -39,7 +40,7 @@ class Notes:
             first = ", ".join(map(repr, list(self.unseen)[:5])) + (", …" if len(self.unseen) > 5 else "")
             yield f"{self.unseen.total()} source tokens were never seen in training, read as unknown: {first}"
         if self.unfinished:
-            yield f"{self.unfinished} outputs reached the maximum length; raise search.max_length to let them end"
+            yield f"{self.unfinished} outputs did not end at the maximum length; see search.max_length"
 
 
 class Translator:
@@ -118,8 +119,7 @@ class Translator:
         attention: bool = False,
     ) -> Iterator[Translation]:
         """Translates in windows of many batches, in order; memory does not grow with the input."""
-        if batch_size < 1:
-            raise DataError(f"batch_size: expected at least 1; got {batch_size}")
+        check_batch_size(batch_size)
         search = search or self.searcher()
         texts = iter(texts)
         while window := list(islice(texts, WINDOW * batch_size)):
@@ -128,6 +128,7 @@ class Translator:
     @torch.no_grad()
     def score(self, sources: Sequence[str], targets: Sequence[str], *, batch_size: int = 64) -> list[float]:
         """log P(target | source) of each pair: natural log, raw sum, EOS in."""
+        check_batch_size(batch_size)
         if len(sources) != len(targets):
             raise DataError(
                 f"score: expected as many sources as targets; got {len(sources)} and {len(targets)}"
@@ -160,7 +161,8 @@ class Translator:
             Encoding([], []) if is_blank(text) else self.source_tokenizer.encode(text) for text in texts
         ]
         self._note_unseen(texts, encodings)
-        results = [Translation(text, "") for text in texts]
+        nothing = np.zeros((0, 0), dtype=np.float32) if attention else None
+        results = [Translation(text, "", attention=nothing) for text in texts]
         order = [row for row in range(len(texts)) if encodings[row].ids]
         order.sort(key=lambda row: len(encodings[row].ids))
         for start in range(0, len(order), batch_size):
@@ -228,6 +230,11 @@ class Translator:
                 for index, (start, end) in zip(encoding.ids, encoding.offsets, strict=True):
                     if index == UNK:
                         self.notes.unseen[text[start:end]] += 1
+
+
+def check_batch_size(batch_size: int) -> None:
+    if batch_size < 1:
+        raise ConfigError(f"batch_size: expected at least 1; got {batch_size}")
 
 
 def ranks(results: list[Translation]) -> list[tuple[int, int]]:

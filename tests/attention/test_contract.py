@@ -219,6 +219,7 @@ def test_masks_and_shapes_that_do_not_fit_are_refused(spec: Spec[Attention]) -> 
         (values, mask[:-1]),
         (values, mask.unsqueeze(2)),
         (values[0], mask[0]),
+        (values.unsqueeze(2), mask),
     ]:
         with pytest.raises(ValueError, match=r"expected encoder states \[B S D\] and a bool mask \[B S\]"):
             attention.project(bad_values, bad_mask)

@@ -1,5 +1,7 @@
 """Exact match and token accuracy by plain arithmetic."""
 
+import itertools
+
 import pytest
 
 from transduce.metrics.accuracy import ExactMatch, TokenAccuracy
@@ -21,7 +23,12 @@ def test_exact_match_is_the_fraction_of_equal_lines(
     hypotheses: list[str], references: list[str], value: float
 ) -> None:
     score = ExactMatch()(hypotheses, references)
-    assert score == (value, "exact_match", "exact_match|unit:line|case:mixed|norm:none", None)
+    assert score == (
+        value,
+        "exact_match",
+        "exact_match|nrefs:1|level:corpus|unit:line|case:mixed|norm:none",
+        None,
+    )
 
 
 @pytest.mark.parametrize(
@@ -58,8 +65,37 @@ def test_token_accuracy_uses_the_target_splitting() -> None:
 def test_token_accuracy_says_how_it_splits() -> None:
     scores = [metric(["a"], ["a"]).signature for metric in (TokenAccuracy(), TokenAccuracy(list))]
     assert scores == [
-        f"token_accuracy|level:corpus|eos:no|forced:no|tok:{tok}" for tok in ("space", "target")
+        f"token_accuracy|nrefs:1|level:corpus|eos:no|forced:no|tok:{tok}" for tok in ("space", "target")
     ]
+
+
+@pytest.mark.parametrize(
+    ("hypothesis", "answers", "value"),
+    [
+        ("a b c", ["x y", "a b x"], 2 / 3),
+        ("a b", ["a", "a b"], 1.0),
+        ("a b", ["a b", "x b"], 1.0),
+        ("", ["a", ""], 1.0),
+        ("c", ["", "a b"], 0.0),
+        ("a x", ["x b", "b a", "a b c"], 1 / 3),
+    ],
+)
+def test_token_accuracy_takes_the_best_answer(hypothesis: str, answers: list[str], value: float) -> None:
+    for order in itertools.permutations(answers):
+        assert TokenAccuracy()([hypothesis], [order]).value == value
+
+
+def test_of_answers_as_good_the_longest_counts() -> None:
+    others = (["a b c d"], ["x x x x"])
+    assert TokenAccuracy()(["a b", *others[1]], [["a", "a b"], *others[0]]).value == 2 / 6
+    assert TokenAccuracy()(["c", *others[0]], [["", "a b"], *others[0]]).value == 4 / 6
+
+
+def test_exact_match_takes_any_answer() -> None:
+    references = [["a", "b"], "c", ["d", "e", "f"], ["", "g"]]
+    score = ExactMatch()(["b", "c", "x", ""], references)
+    assert score.value == 3 / 4
+    assert score.signature == "exact_match|nrefs:var|level:corpus|unit:line|case:mixed|norm:none"
 
 
 def test_MET_07_and_MET_03_exact_match() -> None:

@@ -11,7 +11,7 @@ from transduce.errors import ConfigError, DataError
 from transduce.metrics import Metric, Score, measure, split_words
 from transduce.metrics.bleu import Bleu
 
-NAMES = ["exact_match", "token_accuracy", "bleu", "chrf", "cer", "wer"]
+NAMES = ["exact_match", "token_accuracy", "bleu", "chrf", "cer", "wer", "ter"]
 
 
 def run_plain(code: str) -> str:
@@ -81,12 +81,12 @@ def test_measure_checks_lengths(names: list[str] | None) -> None:
         measure(names, [], [])
 
 
-def test_MET_01_nested_references_are_refused_by_the_whole_way() -> None:
+def test_MET_01_references_nested_by_stream_are_refused_by_the_whole_way() -> None:
     code = """
 from transduce.errors import DataError
 from transduce.metrics import Metric, measure
 lines = ["a b c d", "w x y z", "q q q q"]
-for references in ([[line] for line in lines], [lines], "abc"):
+for references in ([lines], [lines, lines], [tuple(lines)], "abc", [[line], [], lines], [[[line]] * 3]):
     for score in (lambda h, r: measure(None, h, r), *(kind() for kind in Metric.family.values())):
         try:
             score(lines, references)
@@ -95,6 +95,27 @@ for references in ([[line] for line in lines], [lines], "abc"):
         raise SystemExit(f"{score} took {references}")
 """
     assert run_plain(code) == ""
+
+
+def test_MET_01_references_nested_by_line_score_every_line() -> None:
+    hypotheses = ["a b c d", "w x y z", "q q q q"]
+    flat = ["a b c d", "e f g h", "i j k l"]
+    for references in (
+        [[line] for line in flat],
+        [(line,) for line in flat],
+        ["a b c d", ["e f g h"], flat[2]],
+    ):
+        assert measure(None, hypotheses, references) == measure(None, hypotheses, flat)
+    assert measure(["exact_match"], hypotheses, flat)["exact_match"].value == 1 / 3
+
+
+def test_measure_takes_several_answers() -> None:
+    scores = measure(None, ["a b c d", "e f g h"], [["x", "a b c d"], "e f g h"])
+    for name, score in scores.items():
+        assert "nrefs:var" in score.signature
+        assert score.value == {"exact_match": 1.0, "token_accuracy": 1.0, "bleu": 100.0, "chrf": 100.0}.get(
+            name, 0
+        )
 
 
 def test_MET_03_empty_output_is_scored_with_the_rest() -> None:

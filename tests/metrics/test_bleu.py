@@ -11,8 +11,8 @@ from sacrebleu.metrics.bleu import BLEU
 
 from transduce.config import Spec
 from transduce.errors import ConfigError
-from transduce.metrics import Metric
-from transduce.metrics.bleu import Bleu, sentence_bleu
+from transduce.metrics import Metric, sentence_scores
+from transduce.metrics.bleu import Bleu
 
 SIGNATURE = f"nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:{version('sacrebleu')}"
 WORD = st.sampled_from(["a", "b", "c", "d"])
@@ -134,7 +134,7 @@ def test_MET_07_perfect_but_short(lines: list[str]) -> None:
     assert result.value == 0.0
     assert result.note == "corpus too short for 4-gram BLEU: no reference has 4 tokens"
     assert Bleu(effective_order=True)(lines, lines)[::3] == (100.0, None)
-    assert sentence_bleu(lines[0], lines[0]).value == 100.0
+    assert sentence_scores("bleu", lines[:1], lines[:1])[0].value == 100.0
 
 
 def test_MET_07_the_note_says_which_side_is_short() -> None:
@@ -170,7 +170,7 @@ def test_MET_13_empty_references_do_not_crash(hypothesis: str, smooth: str, effe
     metric = Spec(Metric, "bleu", {"smooth_method": smooth, "effective_order": effective}).build()
     for references in ([""], [" "], ["", ""]):
         assert metric([hypothesis] * len(references), references).value == 0.0
-    assert sentence_bleu(hypothesis, "").value == 0.0
+    assert sentence_scores("bleu", [hypothesis], [""])[0].value == 0.0
 
 
 def test_MET_13_one_empty_reference_among_others() -> None:
@@ -178,15 +178,48 @@ def test_MET_13_one_empty_reference_among_others() -> None:
     assert score(Bleu(), pairs) == pytest.approx(plain_bleu(pairs))
 
 
-def test_sentence_bleu_is_labelled() -> None:
-    result = sentence_bleu("the the cat", "the cat")
-    assert result.value == pytest.approx(100 * (2 / 3 * 1 / 2 * 1 / 2) ** (1 / 3))  # 3-gram: 1 / (2 · 1)
-    assert result.name == "sentence_bleu"
-    assert result.signature == SIGNATURE.replace("eff:no", "eff:yes")
-    assert result.note == "one sentence, smoothed, effective order: not comparable with corpus BLEU"
-    assert sentence_bleu("", "the cat").value == 0.0
-    assert sentence_bleu("THE CAT", "the cat", lowercase=True).value == 100.0
-    assert "tok:char" in sentence_bleu("a", "a", tokenize="char").signature
+@settings(max_examples=100, deadline=None, derandomize=True, database=None)
+@given(st.lists(st.tuples(LINE, st.lists(LINE, min_size=1, max_size=3)), min_size=1, max_size=5))
+def test_several_references_equal_the_plain_definition(lines: list[tuple[str, list[str]]]) -> None:
+    """Counts are clipped by the highest of any reference; r is the closest length, the shorter of two."""
+    hypotheses, references = map(list, zip(*lines, strict=True))
+    c = sum(len(h.split()) for h in hypotheses)
+    r = sum(min((abs(len(x.split()) - len(h.split())), len(x.split())) for x in near)[1] for h, near in lines)
+    matches, totals = zip(*(union_counts(lines, n) for n in (1, 2)), strict=True)
+    expected = 0.0
+    if all(matches):
+        precision = math.sqrt(math.prod(matches) / math.prod(totals))
+        expected = 100 * (1 if c > r else math.exp(1 - r / c)) * precision
+    ours = Bleu(smooth_method="none", max_ngram_order=2)(hypotheses, references)
+    assert ours.value == pytest.approx(expected, abs=1e-9)
+    theirs = BLEU(smooth_method="none", max_ngram_order=2)
+    streams = [[near[k] if k < len(near) else None for near in references] for k in range(3)]
+    assert ours.value == pytest.approx(theirs.corpus_score(hypotheses, streams).score, abs=1e-9)
+    assert ours.signature.replace("|order:2", "") == str(theirs.get_signature())
+
+
+def union_counts(lines: list[tuple[str, list[str]]], n: int) -> tuple[int, int]:
+    matches = total = 0
+    for hypothesis, references in lines:
+        most: Counter[tuple[str, ...]] = Counter()
+        for reference in references:
+            most |= ngrams(reference, n)
+        matches += (ngrams(hypothesis, n) & most).total()
+        total += ngrams(hypothesis, n).total()
+    return matches, total
+
+
+@pytest.mark.parametrize(
+    ("references", "length"), [(["a b c d e f", "a b"], 2), (["a b", "a b c d e f"], 2), (["a b c", "a"], 3)]
+)
+def test_of_two_lengths_as_close_the_shorter_counts(references: list[str], length: int) -> None:
+    statistics = Bleu().statistics(["a b c d"], [references])
+    assert statistics[0, :2].tolist() == [4, length]
+
+
+def test_MET_07_any_long_reference_is_long_enough() -> None:
+    assert "no reference" in str(Bleu()(["a b c d"], [["a", "a b c"]]).note)
+    assert Bleu()(["a b c d"], [["a", "a b c d e f g h"]]).note is None
 
 
 def test_the_signature_names_every_option() -> None:

@@ -1,5 +1,6 @@
 """Error rates against a plain dynamic programme, and the figures of the cases."""
 
+import itertools
 from collections.abc import Sequence
 from importlib.metadata import version
 
@@ -108,7 +109,42 @@ def test_MET_04_insertions_at_an_empty_reference_count_in_the_total() -> None:
     assert cer(("", "ab"), ("abcd", "abcx")) == 75.0
 
 
+def test_the_closest_answer_counts() -> None:
+    for answers in itertools.permutations(["abxd", "ab", "xyzw"]):
+        assert CharacterErrorRate()(["abcd"], [answers]).value == 25.0
+        spaced = [" ".join(answer) for answer in answers]
+        assert WordErrorRate()(["a b c d"], [spaced]).value == 25.0
+
+
+def test_fewest_edits_not_the_lowest_rate() -> None:
+    answers = ["a b c d e f g h", "x"]  # 3 edits of 8, or 5 of 1
+    assert WordErrorRate()(["a b c d e"], [answers]).value == pytest.approx(100 * 3 / 8)
+    assert WordErrorRate()(["y"], [["x", "y a b c"]]).value == 100.0  # 1 of 1 where 3 of 4 would be less
+
+
+def test_of_answers_as_close_the_longest_counts() -> None:
+    for answers in (["a b c", "a"], ["a", "a b c"]):
+        assert WordErrorRate()(["a b", "x"], [answers, "x"]).value == 25.0
+        assert CharacterErrorRate()(["ab", "x"], [[a.replace(" ", "") for a in answers], "x"]).value == 25.0
+
+
+@settings(max_examples=100, deadline=None, derandomize=True, database=None)
+@given(st.lists(st.tuples(LINE, st.lists(LINE, min_size=1, max_size=3)), min_size=1, max_size=4))
+def test_several_answers_equal_the_closest_alone(lines: list[tuple[str, list[str]]]) -> None:
+    hypotheses, references = map(list, zip(*lines, strict=True))
+    for metric, split in ((CharacterErrorRate(), list), (WordErrorRate(), words)):
+        nearest = [
+            min(answers, key=lambda r: (plain_distance(split(h), split(r)), -len(split(r))))
+            for h, answers in lines
+        ]
+        assert metric(hypotheses, references).value == metric(hypotheses, nearest).value
+
+
 def test_the_signatures() -> None:
     library = f"rapidfuzz:{version('rapidfuzz')}"
-    assert CharacterErrorRate()(["a"], ["a"]).signature == f"cer|unit:code_point|level:corpus|{library}"
-    assert WordErrorRate()(["a"], ["a"]).signature == f"wer|unit:word|split:space|level:corpus|{library}"
+    assert (
+        CharacterErrorRate()(["a"], ["a"]).signature == f"cer|nrefs:1|unit:code_point|level:corpus|{library}"
+    )
+    assert (
+        WordErrorRate()(["a"], ["a"]).signature == f"wer|nrefs:1|unit:word|split:space|level:corpus|{library}"
+    )

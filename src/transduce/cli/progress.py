@@ -1,7 +1,6 @@
 """Progress of training on stderr: a bar for a terminal, a line for each validation elsewhere."""
 
 from types import TracebackType
-from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
@@ -27,7 +26,7 @@ class Progress:
         )
         self.task = self.bar.add_task("training", total=None, loss="")
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> "Progress":
         self.bar.start()
         return self
 

@@ -3,6 +3,7 @@
 import json as json_format
 
 from transduce.cli.streams import note, silent, write_lines
+from transduce.errors import DataError
 
 
 def score(run: str, data: str, /, *, json: bool = False, batch_size: int = 64, quiet: bool = False) -> None:
@@ -26,7 +27,10 @@ def score(run: str, data: str, /, *, json: bool = False, batch_size: int = 64, q
 
     translator = Translator.load(run)
     say = silent if quiet else note
-    pairs = read(require(with_columns(translator.experiment, data), "test"), data, say).pairs
+    found = read(require(with_columns(translator.experiment, data), "test"), data, say)
+    if found.skipped:  # one line out for each line in, or none at all
+        raise DataError(f"{data}: expected text on both sides; lines {found.skipped[:5]} have a blank side")
+    pairs = found.pairs
     sources, targets = zip(*pairs, strict=True)
     values = translator.score(sources, targets, batch_size=batch_size)
     if json:

@@ -11,7 +11,7 @@ from torch import Tensor
 from transduce.data.index import Index
 from transduce.types import BOS, EOS, PAD, Source, check_source
 
-Sequences = Sequence[Sequence[int] | np.ndarray]
+Sequences = Sequence[Sequence[int]]
 
 
 class Batch(NamedTuple):
@@ -32,7 +32,7 @@ def pad(sequences: Sequences) -> tuple[Int[Tensor, "B T"], Bool[Tensor, "B T"]]:
     return torch.from_numpy(padded), torch.from_numpy(mask)
 
 
-def source_batch(sequences: Iterable[Sequence[int] | np.ndarray], *, eos: bool) -> Source:
+def source_batch(sequences: Iterable[Sequence[int]], *, eos: bool) -> Source:
     """A source of these id sequences, each ended by EOS if `eos`. Raises ValueError for an empty one."""
     return check_source(Source(*pad([[*sequence, EOS] if eos else sequence for sequence in sequences])))
 
@@ -40,8 +40,8 @@ def source_batch(sequences: Iterable[Sequence[int] | np.ndarray], *, eos: bool) 
 def pair_batch(index: Index, rows: Iterable[int], *, source_eos: bool) -> Batch:
     """The batch of these pairs of an index."""
     rows = list(rows)
-    targets = [index.target.row(row) for row in rows]
+    targets = [index.target.row(row).tolist() for row in rows]
     inputs, mask = pad([[BOS, *target] for target in targets])
     target, _ = pad([[*target, EOS] for target in targets])
-    source = source_batch((index.source.row(row) for row in rows), eos=source_eos)
+    source = source_batch((index.source.row(row).tolist() for row in rows), eos=source_eos)
     return Batch(source, inputs, target, mask)

@@ -1,14 +1,14 @@
 """BLEU, as sacreBLEU computes it."""
 
-import functools
 from collections.abc import Sequence
 from typing import Literal, final
 
+import numpy as np
 from sacrebleu.metrics.bleu import BLEU
 
 from transduce.errors import ConfigError
-from transduce.metrics.base import Metric, Score, Split, split_words
-from transduce.metrics.checks import check_lengths
+from transduce.metrics.base import Level, Metric, Split, Statistics, Totals, split_words
+from transduce.metrics.sacre import compute, extract, sign
 
 Tokenization = Literal["13a", "intl", "zh", "char", "none", "ja-mecab", "ko-mecab"]
 Smoothing = Literal["exp", "floor", "add-k", "none"]
@@ -21,14 +21,17 @@ class Bleu(Metric, name="bleu"):
 
     100 · BP · exp(Σ_n log p_n / N), n ≤ N = 4: n-gram matches clipped by the reference's counts and
     summed over the corpus before dividing; BP = 1 if c > r else exp(1 − r/c) over corpus lengths.
+    Of several accepted answers, an n-gram is clipped by the highest count it has in any of them, and r
+    adds up the length closest to the hypothesis; of two as close, the shorter.
     Empty output, or references without a token, score 0. A corpus without any 4-gram scores 0 by this
     definition, and the note says so; `effective_order` leaves such orders out.
     `smooth_method` (Chen & Cherry 2014): exp and floor mend orders that have n-grams but no match.
     `tokenize` is sacreBLEU's; it splits both sides and has nothing to do with the model's tokenizer.
-    Raises DataError as `check_lengths` does; ConfigError for options that cannot work.
+    Raises ConfigError for options that cannot work.
     """
 
     higher_is_better = True
+    sentence_options = {"effective_order": True}  # noqa: RUF012 (a ClassVar in the base)
 
     def __init__(
         self,
@@ -58,45 +61,33 @@ class Bleu(Metric, name="bleu"):
         except RuntimeError:
             raise _not_installed(tokenize) from None
 
-    def __call__(self, hypotheses: Sequence[str], references: Sequence[str]) -> Score:
-        check_lengths(hypotheses, references)
-        value = self.scorer.corpus_score(hypotheses, [references]).score
-        note = None if self.scorer.effective_order else self._shortness(hypotheses, references)
-        return Score(min(value, 100.0), self.name, self._signature(), note)  # sacreBLEU: 100.00000000000004
+        if not effective_order:
+            self.zero_notes = _shortness(max_ngram_order)
 
-    def _signature(self) -> str:
-        signature = self.scorer.get_signature()
+    def statistics(self, hypotheses: Sequence[str], answers: Sequence[Sequence[str]]) -> Statistics:
+        """Columns: both lengths, n-gram matches, hypothesis n-grams; 1 if an answer has the last order."""
+        order = self.scorer.max_ngram_order
+        reached = [any(self._length(answer) >= order for answer in line) for line in answers]
+        return np.column_stack([extract(self.scorer, hypotheses, answers), reached])
+
+    def _length(self, line: str) -> int:
+        return len(self.scorer._preprocess_segment(line).split())  # cached by sacreBLEU's tokenizers
+
+    def aggregate(self, totals: Totals) -> float:
+        return min(compute(self.scorer, totals[:-1]), 100.0)  # sacreBLEU: 100.00000000000004
+
+    def signature(self, nrefs: str, level: Level) -> str:
+        signature = sign(self.scorer, nrefs, level)
         if self.scorer.max_ngram_order != STANDARD_ORDER:  # sacreBLEU leaves it out
             signature.update("order", self.scorer.max_ngram_order)
         return str(signature)
 
-    def _shortness(self, hypotheses: Sequence[str], references: Sequence[str]) -> str | None:
-        order = self.scorer.max_ngram_order
-        for what, lines in (("reference", references), ("hypothesis", hypotheses)):
-            if all(self._length(line) < order for line in lines):
-                plural = "s" * (order != 1)
-                return f"corpus too short for {order}-gram BLEU: no {what} has {order} token{plural}"
-        return None
 
-    def _length(self, line: str) -> int:
-        return len(self.scorer.tokenizer(line.rstrip()).split())  # white space as sacreBLEU sees it
-
-
-def sentence_bleu(
-    hypothesis: str, reference: str, *, tokenize: Tokenization = "13a", lowercase: bool = False
-) -> Score:
-    """Smoothed BLEU of one sentence, 0–100, over the n-gram orders it has (effective order).
-
-    For looking at single outputs: its mean over a corpus is not BLEU.
-    """
-    score = _sentence_scorer(tokenize, lowercase)([hypothesis], [reference])
-    note = "one sentence, smoothed, effective order: not comparable with corpus BLEU"
-    return score._replace(name="sentence_bleu", note=note)
-
-
-@functools.cache
-def _sentence_scorer(tokenize: Tokenization, lowercase: bool) -> Bleu:
-    return Bleu(tokenize=tokenize, lowercase=lowercase, effective_order=True)
+def _shortness(order: int) -> dict[int, str]:
+    """What to say where no line of a side has an n-gram of the last order, by the column that shows it."""
+    last = f"has {order} token{'s' * (order != 1)}"
+    note = f"corpus too short for {order}-gram BLEU: no"
+    return {2 * order + 2: f"{note} reference {last}", 2 * order + 1: f"{note} hypothesis {last}"}
 
 
 def _check_smoothing(method: str, value: float | None) -> None:

@@ -1,68 +1,56 @@
-"""What must hold before a corpus is scored, and what is worth a warning beside its scores."""
+"""What makes the scores of a corpus doubtful, and is worth a warning beside them."""
 
 import re
 from collections.abc import Sequence
 
-from transduce.errors import DataError
+from transduce.metrics.references import Answers, References, accepted
 
 _MARKS = ".,?!;:،؛؟।。、，？！；："
 _SPACED = re.compile(rf"[ \u00a0\u202f][{_MARKS}](?= |$)|(?:^| )[\"'“”‘’„](?= |$)")
 _ATTACHED = re.compile(rf"[^ \u00a0\u202f](?:[{_MARKS}]|[\"”])(?= |$)|(?:^| )[\"“„][^ ]")
 
 
-def check_lengths(hypotheses: Sequence[object], references: Sequence[object]) -> None:
-    """Refuses anything but one hypothesis per reference, each a line of text, and at least one of them.
-
-    References nested as `[[r1], [r2]]` or `[[r1, r2]]` are refused, never taken for alternatives.
-    Raises DataError: lengths that differ (both are named), no lines, or a line that is not text.
-    """
-    for what, lines in (("hypotheses", hypotheses), ("references", references)):
-        if isinstance(lines, str):
-            raise DataError(f"{what}: expected a list of lines; got one text; put it in a list")
-    if len(hypotheses) != len(references):
-        raise DataError(
-            f"metrics: expected one hypothesis per reference; "
-            f"got {len(hypotheses)} hypotheses and {len(references)} references"
-        )
-    if not hypotheses:
-        raise DataError("metrics: expected at least one line to score; got 0 hypotheses and 0 references")
-    for what, lines in (("hypotheses", hypotheses), ("references", references)):
-        for number, line in enumerate(lines, 1):
-            if not isinstance(line, str):
-                hint = "; give the lines as one flat list" if isinstance(line, list | tuple) else ""
-                raise DataError(f"{what}: line {number}: expected text; got {type(line).__name__}{hint}")
-
-
-def warnings_for(hypotheses: Sequence[str], references: Sequence[str]) -> list[str]:
+def warnings_for(hypotheses: Sequence[str], references: References) -> list[str]:
     """One line for each thing that makes the scores of this corpus, of any size, doubtful.
 
     Raises DataError as `check_lengths` does.
     """
-    check_lengths(hypotheses, references)
-    found = (_empty(hypotheses, references), _tokenised(hypotheses, references))
+    answers = accepted(hypotheses, references)
+    found = (_empty(hypotheses, answers), _tokenised(hypotheses, answers), _square(answers))
     return [warning for warning in found if warning is not None]
 
 
-def _empty(hypotheses: Sequence[str], references: Sequence[str]) -> str | None:
+def _empty(hypotheses: Sequence[str], answers: Answers) -> str | None:
     """Empty output where text was expected: it is scored like any other, never dropped."""
-    pairs = zip(hypotheses, references, strict=True)
-    count = sum(1 for hypothesis, reference in pairs if reference.strip() and not hypothesis.strip())
+    pairs = zip(hypotheses, answers, strict=True)
+    count = sum(1 for hypothesis, line in pairs if all(map(str.strip, line)) and not hypothesis.strip())
     if not count:
         return None
     return f"{count} of {len(hypotheses)} hypotheses are empty though their references are not"
 
 
-def _tokenised(hypotheses: Sequence[str], references: Sequence[str]) -> str | None:
+def _tokenised(hypotheses: Sequence[str], answers: Answers) -> str | None:
     """Punctuation set off by spaces in most hypotheses that have any, and in few references.
 
     Languages and data that write it so have it on both sides, which raises no alarm.
     """
     count, share = _spaced_lines(hypotheses)
-    if share < 0.5 or _spaced_lines(references)[1] > share / 4:
+    if share < 0.5 or _spaced_lines([answer for line in answers for answer in line])[1] > share / 4:
         return None
     return (
         f"{count} of {len(hypotheses)} hypotheses look tokenised (spaces around punctuation) "
         "and the references do not; detokenise them before scoring"
+    )
+
+
+def _square(answers: Answers) -> str | None:
+    """As many answers in each line as there are lines: which way they are nested cannot be seen."""
+    size = len(answers)
+    if size == 1 or any(len(line) != size for line in answers):
+        return None
+    return (
+        f"each of the {size} lines has {size} references; if each list of them is a translation "
+        "of the whole corpus, turn them with `by_line` first"
     )
 
 

@@ -6,8 +6,8 @@ from typing import final
 from sacrebleu.metrics.chrf import CHRF
 
 from transduce.errors import ConfigError
-from transduce.metrics.base import Metric, Score, Split, split_words
-from transduce.metrics.checks import check_lengths
+from transduce.metrics.base import Level, Metric, Split, Statistics, Totals, split_words
+from transduce.metrics.sacre import compute, extract, sign
 
 
 @final
@@ -16,10 +16,11 @@ class Chrf(Metric, name="chrf"):
 
     100 · (1 + β²) P R / (β² P + R), β = 2; P and R are corpus-level n-gram precision and recall
     averaged over n ≤ `char_order`. `word_order: 2` adds word n-grams (chrF++, Popović 2017).
+    Of several accepted answers each line is held against the one that gives it the highest F-score.
     Spaces are left out of the n-grams unless `whitespace` is on, so "thecat" equals "the cat".
     Orders that one side lacks are left out; `eps_smoothing` counts them, as Moses and NLTK do.
     All of this stands in the signature: case, eff, nc, nw, space, version. Empty output scores 0, and so
-    do empty references. Raises DataError as `check_lengths` does; ConfigError for an impossible order.
+    do empty references. Raises ConfigError for an impossible order.
     """
 
     higher_is_better = True
@@ -46,7 +47,12 @@ class Chrf(Metric, name="chrf"):
             eps_smoothing=eps_smoothing,
         )
 
-    def __call__(self, hypotheses: Sequence[str], references: Sequence[str]) -> Score:
-        check_lengths(hypotheses, references)
-        value = self.scorer.corpus_score(hypotheses, [references]).score
-        return Score(min(value, 100.0), self.name, str(self.scorer.get_signature()))
+    def statistics(self, hypotheses: Sequence[str], answers: Sequence[Sequence[str]]) -> Statistics:
+        """Columns: n-grams of hypothesis, reference and both, for each order."""
+        return extract(self.scorer, hypotheses, answers)
+
+    def aggregate(self, totals: Totals) -> float:
+        return min(compute(self.scorer, totals), 100.0)
+
+    def signature(self, nrefs: str, level: Level) -> str:
+        return str(sign(self.scorer, nrefs, level))

@@ -1,13 +1,13 @@
 """Character and word error rate: edits per hundred reference units."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import final
 
+import numpy as np
 from rapidfuzz.distance import Levenshtein
 
-from transduce.metrics.base import Metric, Score, split_words
-from transduce.metrics.checks import check_lengths
+from transduce.metrics.base import Level, Metric, Statistics, Totals, split_words
 
 _LIBRARY = f"rapidfuzz:{version('rapidfuzz')}"
 
@@ -17,17 +17,22 @@ class CharacterErrorRate(Metric, name="cer"):
     """Edits per hundred reference code points, spaces included, in per cent.
 
     100 · Σ_i lev(h_i, r_i) / Σ_i |r_i| (Levenshtein 1966), summed over the corpus before dividing; no
-    normalisation, so é and e + U+0301 differ. More edits than code points give more than 100: nothing is
-    clipped. References without any code point count as one: 100 · insertions (jiwer 4's convention).
-    Raises DataError as `check_lengths` does.
+    normalisation, so é and e + U+0301 differ. r_i is the accepted answer fewest edits away; of several
+    such, the longest. More edits than code points give more than 100: nothing is clipped. References
+    without any code point count as one: 100 · insertions (jiwer 4's convention).
     """
 
     higher_is_better = False
 
-    def __call__(self, hypotheses: Sequence[str], references: Sequence[str]) -> Score:
-        check_lengths(hypotheses, references)
-        value = _error_rate(hypotheses, references)
-        return Score(value, self.name, f"{self.name}|unit:code_point|level:corpus|{_LIBRARY}")
+    def statistics(self, hypotheses: Sequence[str], answers: Sequence[Sequence[str]]) -> Statistics:
+        """Columns: edits, reference code points."""
+        return _edits(hypotheses, answers, str)
+
+    def aggregate(self, totals: Totals) -> float:
+        return _rate(totals)
+
+    def signature(self, nrefs: str, level: Level) -> str:
+        return f"{self.name}|nrefs:{nrefs}|unit:code_point|level:{level}|{_LIBRARY}"
 
 
 @final
@@ -39,13 +44,30 @@ class WordErrorRate(Metric, name="wer"):
 
     higher_is_better = False
 
-    def __call__(self, hypotheses: Sequence[str], references: Sequence[str]) -> Score:
-        check_lengths(hypotheses, references)
-        value = _error_rate([*map(split_words, hypotheses)], [*map(split_words, references)])
-        return Score(value, self.name, f"{self.name}|unit:word|split:space|level:corpus|{_LIBRARY}")
+    def statistics(self, hypotheses: Sequence[str], answers: Sequence[Sequence[str]]) -> Statistics:
+        """Columns: edits, reference words."""
+        return _edits(hypotheses, answers, split_words)
+
+    def aggregate(self, totals: Totals) -> float:
+        return _rate(totals)
+
+    def signature(self, nrefs: str, level: Level) -> str:
+        return f"{self.name}|nrefs:{nrefs}|unit:word|split:space|level:{level}|{_LIBRARY}"
 
 
-def _error_rate(hypotheses: Sequence[Sequence[str]], references: Sequence[Sequence[str]]) -> float:
-    """Edits per hundred units of all references together."""
-    edits = sum(map(Levenshtein.distance, hypotheses, references))
-    return 100 * edits / max(1, sum(map(len, references)))
+def _edits(
+    hypotheses: Sequence[str], answers: Sequence[Sequence[str]], split: Callable[[str], Sequence[str]]
+) -> Statistics:
+    """Edits to the closest answer of each line, and its units."""
+    pairs = zip(hypotheses, answers, strict=True)
+    return np.array([_closest(split(line), [*map(split, near)]) for line, near in pairs], dtype=float)
+
+
+def _closest(hypothesis: Sequence[str], answers: Sequence[Sequence[str]]) -> tuple[int, int]:
+    counts = [(Levenshtein.distance(hypothesis, answer), len(answer)) for answer in answers]
+    return min(counts, key=lambda count: (count[0], -count[1]))
+
+
+def _rate(totals: Totals) -> float:
+    edits, units = totals.tolist()
+    return 100 * edits / max(1, units)

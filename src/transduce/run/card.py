@@ -5,9 +5,9 @@ from pathlib import Path
 
 import torch
 
+from transduce.files import write_file
 from transduce.run.corpus import Corpus
 from transduce.run.evaluate import score_texts, translate_pairs
-from transduce.files import write_file
 from transduce.training.state import TrainState
 from transduce.translator import Translator
 
@@ -17,7 +17,8 @@ def write_card(folder: Path, translator: Translator, corpus: Corpus, state: Trai
     search = translator.experiment.train.validation_search
     hypotheses = translate_pairs(translator, corpus.dev, search=search.build())
     scores = score_texts(translator, hypotheses, corpus.dev)
-    rows = "".join(f"| {s.name} | {s.value:.4g} | `{s.signature}` |\n" for s in scores.values())
+    signed = ((score, score.signature.replace("|", "\\|")) for score in scores.values())
+    rows = "".join(f"| {score.name} | {score.value:.4g} | `{signature}` |\n" for score, signature in signed)
     parameters = sum(parameter.numel() for parameter in translator.model.parameters())
     text = f"""# {translator.experiment.name}
 

@@ -3,6 +3,8 @@
 import random
 from collections.abc import Callable, Iterator
 
+import numpy as np
+
 from transduce.config import Spec
 from transduce.data.batch import Batch, pair_batch
 from transduce.data.index import Index, encode_pairs
@@ -11,6 +13,7 @@ from transduce.data.sampler import BatchSampler
 from transduce.errors import DataError
 from transduce.experiment import Experiment
 from transduce.tokenizers import Tokenizer
+from transduce.types import UNK
 
 Say = Callable[[str], None]
 HELD_OUT = 0.1  # of the training sources, where an experiment names no dev data
@@ -23,13 +26,13 @@ class Corpus:
     def __init__(self, experiment: Experiment, say: Say) -> None:
         self.experiment = experiment
         self.source = require(experiment, "train")
-        train = read(self.source, "train", say)
+        train = read(self.source, "data.train", say)
         dev_source = experiment.data.source("dev", experiment.seed)
         if dev_source is None:
             self.train, self.dev = hold_out(train.pairs, experiment.seed)
             say(f"no dev data given: {len(self.dev)} training pairs are held out for it")
         else:
-            self.train, self.dev = train.pairs, read(dev_source, "dev", say).pairs
+            self.train, self.dev = train.pairs, read(dev_source, "data.dev", say).pairs
 
     def fit_tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
         """Tokenizers fitted on the training part alone."""
@@ -50,13 +53,13 @@ def require(experiment: Experiment, part: Part) -> PairSource:
     return source
 
 
-def read(source: PairSource, part: str, say: Say) -> Pairs:
+def read(source: PairSource, where: str, say: Say) -> Pairs:
     """All pairs of one part; says what was skipped, refuses a part without any."""
     pairs = source.read()
-    if report := pairs.report(f"data.{part}"):
+    if report := pairs.report(where):
         say(report)
     if not pairs.pairs:
-        raise DataError(f"data.{part}: expected at least one pair with text on both sides; got none")
+        raise DataError(f"{where}: expected at least one pair with text on both sides; got none")
     return pairs
 
 
@@ -75,15 +78,18 @@ def hold_out(pairs: list[Pair], seed: int) -> tuple[list[Pair], list[Pair]]:
 class TrainingBatches:
     """The batches of each epoch, from any position on: a pure function of (seed, epoch)."""
 
-    def __init__(self, corpus: Corpus, source: Tokenizer, target: Tokenizer) -> None:
+    def __init__(self, corpus: Corpus, source: Tokenizer, target: Tokenizer, say: Say) -> None:
         self.corpus, self.tokenizers = corpus, (source, target)
         self.index = encode_pairs(corpus.train, source, target)
+        for side, ids in (("source", self.index.source.ids), ("target", self.index.target.ids)):
+            if unknown := np.count_nonzero(ids == UNK):
+                say(f"{unknown:,} of {len(ids):,} {side} tokens to train on are not in the vocabulary")
         self.per_epoch = len(self._sampler(self.index).epoch(0))
 
     def __call__(self, epoch: int, position: int) -> Iterator[Batch]:
         index = self._index(epoch)
         for rows in self._sampler(index).epoch(epoch)[position:]:
-            yield pair_batch(index, rows, source_eos=self.corpus.experiment.model.source_eos)
+            yield pair_batch(index, rows.tolist(), source_eos=self.corpus.experiment.model.source_eos)
 
     def _index(self, epoch: int) -> Index:
         if not self.corpus.source.fresh:

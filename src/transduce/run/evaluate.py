@@ -28,7 +28,7 @@ def evaluate(
     `data` is a TSV file; without it, the experiment's own test data.
     """
     experiment = translator.experiment if data is None else with_columns(translator.experiment, data)
-    pairs = read(require(experiment, "test"), "test", say).pairs
+    pairs = read(require(experiment, "test"), data or "data.test", say).pairs
     hypotheses = translate_pairs(translator, pairs, search=search, batch_size=batch_size)
     scores = score_texts(translator, hypotheses, pairs)
     chosen = experiment.search.plain()

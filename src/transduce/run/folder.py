@@ -1,49 +1,75 @@
 """The run folder: what may be continued, what is refused, and its log."""
 
 import json
+import math
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from transduce.errors import CheckpointError, ConfigError
 from transduce.experiment import Experiment, load_experiment
-from transduce.files import write_file
+from transduce.files import TEMPORARY, write_file
 
 MAY_CHANGE = ("name", "search", "train.batch_", "train.updates", "train.patience", "train.validate_every")
 MAY_CHANGE += ("train.save_every", "train.log_every")
+TOKENIZERS = ("tokenizer.source.json", "tokenizer.target.json")  # written before the configuration
 
 
-def prepare(folder: Path, experiment: Experiment, *, overwrite: bool) -> bool:
+def prepare(folder: Path, experiment: Experiment, say: Callable[[str], None], *, overwrite: bool) -> bool:
     """Makes the folder ready; True where it holds a run of this experiment to continue.
 
-    Raises ConfigError for a run of another experiment, listing what differs, or a folder that is none.
+    Says which settings have changed, where a run can take that. Raises ConfigError for a run of another
+    experiment, listing what differs, or a folder that is none.
     """
-    config = folder / "config.yaml"
-    if overwrite and config.is_file():
-        shutil.rmtree(folder)
-    if config.is_file():
-        refuse_changes(folder, load_experiment(str(config)), experiment)
-        return True
-    if folder.is_dir() and (foreign := [path for path in folder.iterdir() if path.name not in LEFTOVERS]):
-        raise ConfigError(f"{folder}: expected an empty folder or a run; it holds {foreign[0].name!r}")
+    going_on = is_run(folder) and not overwrite
+    if going_on:
+        compare(folder, load_experiment(str(folder / "config.yaml")), experiment, say)
+    elif is_run(folder):
+        clear(folder)
+    elif folder.is_dir() and (foreign := [path.name for path in folder.iterdir() if not is_leftover(path)]):
+        raise ConfigError(f"{folder}: expected an empty folder or a run; it holds {min(foreign)!r}")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise CheckpointError(f"{folder}: cannot be made; {error.strerror}") from None
-    return False
+    for half_written in folder.glob(f"{TEMPORARY}*"):
+        half_written.unlink()
+    return going_on
 
 
-LEFTOVERS = {"tokenizer.source.json", "tokenizer.target.json", ".writing-config.yaml"}
+def is_run(folder: Path) -> bool:
+    """A configuration alone is none: it may be the user's own, beside the user's data."""
+    return all((folder / name).is_file() for name in ("config.yaml", *TOKENIZERS))
 
 
-def refuse_changes(folder: Path, old: Experiment, new: Experiment) -> None:
+def is_leftover(path: Path) -> bool:
+    """What an interruption leaves of a run that had not begun."""
+    return path.name in TOKENIZERS or path.name.startswith(TEMPORARY)
+
+
+def clear(folder: Path) -> None:
+    """Removes a run and nothing beside it, in an order that can be interrupted."""
+    shutil.rmtree(folder / "state", ignore_errors=True)
+    for name in ("model.safetensors", "metrics.jsonl", "README.md", "config.yaml", *TOKENIZERS):
+        (folder / name).unlink(missing_ok=True)
+
+
+def compare(folder: Path, old: Experiment, new: Experiment, say: Callable[[str], None]) -> None:
+    """Tells of changes that a run can take, refuses others."""
     before, after = flatten(old.model_dump()), flatten(new.model_dump())
-    changed = [key for key in before | after if before.get(key) != after.get(key)]
-    if wrong := [key for key in changed if not key.startswith(MAY_CHANGE)]:
-        listing = "; ".join(f"{key}: {before.get(key)!r} -> {after.get(key)!r}" for key in wrong)
+    changed = {
+        key: f"{key}: {before.get(key)!r} -> {after.get(key)!r}"
+        for key in before | after
+        if before.get(key) != after.get(key)
+    }
+    if wrong := [change for key, change in changed.items() if not key.startswith(MAY_CHANGE)]:
+        listing = "; ".join(wrong)
         raise ConfigError(
-            f"{folder}: holds a run of another experiment ({listing}); choose another --run, or --overwrite it"
+            f"{folder}: holds a run of another experiment ({listing}); choose another --run, or --overwrite"
         )
+    if changed:
+        say(f"going on with other settings than before: {'; '.join(changed.values())}")
 
 
 def flatten(tree: Any, path: str = "") -> dict[str, Any]:
@@ -60,9 +86,17 @@ class Log:
     def __init__(self, path: Path, update: int) -> None:
         self.path = path
         lines = path.read_text(encoding="utf-8").split("\n") if path.is_file() else []
-        kept = [line for line in lines if line.endswith("}") and json.loads(line)["update"] <= update]
+        kept = [line for line in lines if update_of(line) <= update]
         write_file(path, "".join(f"{line}\n" for line in kept).encode())
 
     def write(self, event: str, values: dict[str, Any]) -> None:
         with open(self.path, "a", encoding="utf-8", newline="\n") as file:
             file.write(json.dumps({"event": event, **values}) + "\n")
+
+
+def update_of(line: str) -> float:
+    """The update that a line of the log tells of; infinity where an interruption cut the line short."""
+    try:
+        return float(json.loads(line)["update"])
+    except (ValueError, KeyError, TypeError):
+        return math.inf

@@ -3,7 +3,6 @@
 import signal
 import threading
 from types import FrameType, TracebackType
-from typing import Self
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -18,7 +17,7 @@ class StopRequest:
     def __call__(self) -> bool:
         return self.received is not None
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> "StopRequest":
         if threading.current_thread() is threading.main_thread():
             self._before = {number: signal.signal(number, self._remember) for number in SIGNALS}
         return self

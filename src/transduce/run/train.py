@@ -37,14 +37,13 @@ def train_run(
     for what a user can mend, and Interrupted after Ctrl-C or SIGTERM.
     """
     folder = Path(folder)
-    going_on = prepare(folder, experiment, overwrite=overwrite)
+    going_on = prepare(folder, experiment, say, overwrite=overwrite)
     corpus = Corpus(experiment, say)
     source, target = load_tokenizers(folder) if going_on else corpus.fit_tokenizers()
     torch.manual_seed(experiment.seed)
     model = experiment.model.build(source.vocab_size, target.vocab_size)
     settle_threads(model)
     translator = Translator(experiment, source, target, model)
-    translator.save_settings(folder)
     session = Session(folder, translator, corpus, say)
     session.run(watch)
     if (folder / BEST).is_file():
@@ -65,8 +64,10 @@ class Session:
         self.folder, self.translator = folder, translator
         self.model, self.settings = translator.model, translator.experiment.train
         self.optimizer = self.settings.optimizer.build().build(self.model.parameters())
-        self.batches = TrainingBatches(corpus, translator.source_tokenizer, translator.target_tokenizer)
+        tokenizers = translator.source_tokenizer, translator.target_tokenizer
+        self.batches = TrainingBatches(corpus, *tokenizers, say)
         self.plan = make_plan(self.settings, self.batches.per_epoch)
+        translator.save_settings(folder)  # not before everything could be built from them
         found = resume(folder / "state", self.model, self.optimizer, say)
         if found:
             say(f"going on from update {found.update} of {folder}")

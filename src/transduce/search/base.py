@@ -13,7 +13,10 @@ from transduce.search.penalties import LengthPenalty
 
 
 class Beam(NamedTuple):
-    """K active hypotheses a sentence, best first; a score of -inf is an empty place."""
+    """K active hypotheses a sentence, best first; a score of -inf is an empty place.
+
+    It begins as one hypothesis, widens with the choices there are, and never narrows.
+    """
 
     score: Float[Tensor, "B K"]  # summed log-probability, float64
     token: Int[Tensor, "B K"]  # the last one
@@ -21,12 +24,12 @@ class Beam(NamedTuple):
 
 
 class Growth(NamedTuple):
-    """The next beam, and the sums with which hypotheses of the present one end (-inf: they do not)."""
+    """The next beam of K, and the sums with which the J hypotheses of this one end (-inf: they do not)."""
 
     parent: Int[Tensor, "B K"]
     token: Int[Tensor, "B K"]
     score: Float[Tensor, "B K"]
-    completions: Float[Tensor, "B K"]
+    completions: Float[Tensor, "B J"]
     extra: tuple[Any, ...] = ()
 
 
@@ -37,7 +40,7 @@ class MaxLength(Settings):
     plus: int = 50
 
     def of(self, lengths: Int[Tensor, " B"]) -> Int[Tensor, " B"]:
-        return (lengths * self.ratio).floor().long().add(self.plus).clamp(min=1)
+        return (lengths.double() * self.ratio).floor().long().add(self.plus).clamp(min=1)
 
 
 class Search(Component, ABC):
@@ -49,7 +52,7 @@ class Search(Component, ABC):
     max_length: MaxLength
 
     @abstractmethod
-    def grow(self, beam: Beam, log_probs: Float[Tensor, "B K V"], eos: int) -> Growth: ...
+    def grow(self, beam: Beam, log_probs: Float[Tensor, "B J V"], eos: int) -> Growth: ...
 
 
 def check_search(width: int, n_best: int, max_length: MaxLength) -> None:
@@ -61,7 +64,7 @@ def check_search(width: int, n_best: int, max_length: MaxLength) -> None:
         raise ConfigError(
             f"search: expected n_best at most width (the beam); got n_best {n_best}, width {width}"
         )
-    if max_length.ratio < 0 or max_length.ratio * 1 + max_length.plus < 1:
+    if not 0 <= max_length.ratio < float("inf") or max_length.ratio + max_length.plus < 1:
         raise ConfigError(
             f"search.max_length: expected ratio at least 0 and room for one symbol; "
             f"got ratio {max_length.ratio}, plus {max_length.plus}"

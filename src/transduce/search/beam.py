@@ -51,9 +51,7 @@ class BeamSearch(Search, name="beam"):
         return Growth(parent.gather(1, going), token.gather(1, going), score.gather(1, going), ending)
 
 
-def children(
-    parent: Int[Tensor, "B K"], chosen: Bool[Tensor, "B K"], parents: int
-) -> Bool[Tensor, "B J"]:
+def children(parent: Int[Tensor, "B K"], chosen: Bool[Tensor, "B K"], parents: int) -> Bool[Tensor, "B J"]:
     """Which parents have a chosen child."""
     everyone = torch.arange(parents, device=parent.device).unsqueeze(1)
     return ((parent.unsqueeze(1) == everyone) & chosen.unsqueeze(1)).any(dim=2)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -10,11 +10,13 @@ from torch import Tensor
 
 from transduce.search.base import Beam, Growth, Search
 from transduce.search.penalties import LengthPenalty
+from transduce.search.results import Decoded, Pool, record, replace_rows, trace_back
 from transduce.types import Output, Source, select
 
 Transform = Callable[[Float[Tensor, "B K V"], Beam], Float[Tensor, "B K V"]]
 
 
+@runtime_checkable
 class Steps(Protocol):
     """What a search drives: a model, an ensemble, or a stub in a test."""
 
@@ -25,27 +27,6 @@ class Steps(Protocol):
     ) -> tuple[Any, Output]: ...
 
 
-class Decoded(NamedTuple):
-    """The n best of each sentence, best first. Rows past the last one hold a log_prob of -inf."""
-
-    tokens: Int[Tensor, "B n T"]  # without BOS and EOS, zeros after `length`
-    length: Int[Tensor, "B n"]
-    log_prob: Float[Tensor, "B n"]  # raw sum, EOS in where finished
-    score: Float[Tensor, "B n"]  # what ranked it
-    finished: Bool[Tensor, "B n"]
-    token_log_probs: Float[Tensor, "B n T+1"]  # EOS's last where finished
-
-
-class Pool(NamedTuple):
-    """The best results so far: where each lies in the history, and what it is worth."""
-
-    score: Float[Tensor, "B n"]
-    log_prob: Float[Tensor, "B n"]
-    length: Int[Tensor, "B n"]
-    place: Int[Tensor, "B n"]
-    finished: Bool[Tensor, "B n"]
-
-
 class Live(NamedTuple):
     """Everything of the sentences still being decoded: one row each, but for `state`."""
 
@@ -54,14 +35,6 @@ class Live(NamedTuple):
     limit: Int[Tensor, " B"]
     beam: Beam
     pool: Pool
-
-
-class History(NamedTuple):
-    """Back-pointers of one step, for all sentences."""
-
-    parent: Int[Tensor, "B K"]
-    token: Int[Tensor, "B K"]
-    score: Float[Tensor, "B K"]
 
 
 @torch.no_grad()
@@ -162,49 +135,13 @@ def news(live: Live, growth: Growth, done: Bool[Tensor, " B"]) -> list[bool]:
     return torch.cat([done, (growth.parent == still).all().unsqueeze(0)]).tolist()
 
 
-def replace_rows(pool: Pool, rows: Int[Tensor, " B"], new: Pool) -> Pool:
-    return Pool(*(old.index_copy(0, rows, leaf) for old, leaf in zip(pool, new, strict=True)))
-
-
-def record(growth: Growth, rows: Int[Tensor, " B"], sentences: int) -> History:
-    """One step's back-pointers, spread over all sentences of the batch."""
-    leaves = (growth.parent, growth.token, growth.score)
-    if len(rows) == sentences:
-        return History(*leaves)
-    return History(*(leaf.new_zeros(sentences, leaf.shape[1]).index_copy(0, rows, leaf) for leaf in leaves))
-
-
-def advance(
-    live: Live, state: Any, growth: Growth, finished: list[bool], unmoved: bool
-) -> tuple[Live, Any]:
-    """Moves the state with its hypotheses, and lets sentences leave once a quarter of them is done."""
+def advance(live: Live, state: Any, growth: Growth, finished: list[bool], unmoved: bool) -> tuple[Live, Any]:
+    """Moves the state with its hypotheses, and lets sentences leave once an eighth of them is done."""
     sentences, parents = live.beam.score.shape
     moved = torch.arange(sentences, device=growth.parent.device).unsqueeze(1) * parents + growth.parent
     live = live._replace(beam=Beam(growth.score, growth.token, growth.extra))
-    if 4 * sum(finished) >= sentences:
+    if 8 * sum(finished) >= sentences:
         staying = [row for row, is_done in enumerate(finished) if not is_done]
         rows = torch.tensor(staying, device=moved.device)
         return select(live, rows), select(state, moved[rows].flatten())
     return live, state if unmoved else select(state, moved.flatten())
-
-
-def trace_back(pool: Pool, history: list[History]) -> Decoded:
-    """Follows the back-pointers of every result at once, from its end to its beginning."""
-    if pool.log_prob[:, 0].isnan().any() or pool.log_prob[:, 0].eq(-math.inf).any():
-        raise ValueError("search: no hypothesis with a finite log-probability; does the model give NaN?")
-    parents, tokens, scores = (torch.stack(leaves) for leaves in zip(*history, strict=True))
-    longest = int(pool.length.max())
-    out = torch.zeros(*pool.length.shape, longest, dtype=torch.long, device=pool.length.device)
-    sums = torch.zeros(*pool.length.shape, longest + 2, dtype=torch.float64, device=pool.length.device)
-    sums.scatter_(2, (pool.length + 1).unsqueeze(-1), pool.log_prob.unsqueeze(-1))
-    place = pool.place
-    for step in reversed(range(longest)):
-        inside = step < pool.length
-        out[..., step] = tokens[step].gather(1, place).where(inside, out[..., step])
-        sums[..., step + 1] = scores[step].gather(1, place).where(inside, sums[..., step + 1])
-        place = parents[step].gather(1, place).where(inside, place)
-    position = torch.arange(longest + 1, device=out.device)
-    token_log_probs = sums.diff(dim=-1).where(
-        position < (pool.length + pool.finished.long()).unsqueeze(-1), torch.zeros((), dtype=sums.dtype)
-    )
-    return Decoded(out, pool.length, pool.log_prob, pool.score, pool.finished, token_log_probs)

@@ -65,12 +65,14 @@ def load_tokenizer(path: Path) -> Tokenizer:
     """Reads what `Tokenizer.save` wrote."""
     try:
         tree = json.loads(path.read_text(encoding="utf-8"))
+        if tree["format"] != 1:
+            raise ValueError(f"got format {tree['format']!r}")
         spec = tree["tokenizer"]
         kind = Tokenizer.family[spec.pop("name")]
         options = validate(options_model(kind), spec, str(path))
         tokenizer = kind(**{key: getattr(options, key) for key in type(options).model_fields})
         tokenizer.load_state(tree["state"])
-    except (OSError, UnicodeDecodeError, KeyError, TypeError, AttributeError, json.JSONDecodeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise CheckpointError(f"{path}: expected a tokenizer file of format 1; {error!r}") from None
     return tokenizer
 
@@ -123,3 +125,5 @@ class SymbolTokenizer(Tokenizer):
     def load_state(self, state: dict[str, Any]) -> None:
         self.symbols = list(state["symbols"])
         self.index = {symbol: index for index, symbol in enumerate(self.symbols, SPECIALS)}
+        if len(self.index) < len(self.symbols) or not all(isinstance(symbol, str) for symbol in self.symbols):
+            raise ValueError("expected symbols that are text, each once")

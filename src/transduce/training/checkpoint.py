@@ -69,7 +69,8 @@ def save_state(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer,
     write_file(temporary / "state.json", json.dumps(tree).encode())
     os.replace(temporary, final)
     sync_folder(folder)
-    for old in saves(folder)[KEPT:]:
+    kept = [path for path in saves(folder) if int(path.name) <= state.update][:KEPT]
+    for old in set(saves(folder)) - set(kept):  # later ones could not be read, or belong to a run begun anew
         shutil.rmtree(old)
 
 
@@ -104,9 +105,11 @@ def load_state(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -
         raise CheckpointError(f"{path / 'state.json'}: cannot be used; {error!r}") from None
     tensors = read_tensors(path / "optimizer.safetensors")
     load_model(path / "model.safetensors", model)
-    rng = tensors.pop("rng")
-    optimizer.load_state_dict(unflatten(tensors, rest))
-    torch.set_rng_state(rng)
+    try:
+        torch.set_rng_state(tensors.pop("rng"))
+        optimizer.load_state_dict(unflatten(tensors, rest))
+    except (ValueError, KeyError, TypeError, RuntimeError) as error:
+        raise CheckpointError(f"{path / 'optimizer.safetensors'}: cannot be used; {error!r}") from None
     return state
 
 

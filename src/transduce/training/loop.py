@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 import torch
+from pydantic import Field
 from torch import nn
 
 from transduce.config import Settings, Spec
@@ -21,9 +22,9 @@ class LoopSettings(Settings):
     """The part of `train:` that the loop itself reads."""
 
     optimizer: Spec[OptimizerSettings] = Spec(OptimizerSettings, "adam")
-    clip: float | None = 1.0  # greatest gradient norm
-    label_smoothing: float = 0.0
-    patience: int = 10  # validations without a new best; 0 never stops early
+    clip: float | None = Field(default=1.0, gt=0)  # greatest gradient norm
+    label_smoothing: float = Field(default=0.0, ge=0, lt=1)
+    patience: int = Field(default=10, ge=0)  # validations without a new best; 0 never stops early
 
 
 class Plan(NamedTuple):
@@ -38,7 +39,7 @@ class Plan(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One update: mean loss over its real target tokens (natural log), the gradient's norm before clipping."""
+    """One update: mean loss over its real target tokens (natural log), gradient norm before clipping."""
 
     update: int
     epoch: int
@@ -108,9 +109,10 @@ def train(
             if due:
                 yield validation(model, validate, plan, state)
                 state.finished = ended or 0 < settings.patience <= state.bad_validations
-            if due or state.update % plan.save_every == 0 or stop():
+            stopping = stop()  # asked once: a signal between two answers would end without a save
+            if due or state.update % plan.save_every == 0 or stopping:
                 yield Save(state.update)
-            if state.finished or stop():
+            if state.finished or stopping:
                 return
         state.epoch, state.position = state.epoch + 1, 0
 

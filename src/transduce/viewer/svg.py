@@ -27,8 +27,8 @@ def heatmap_svg(translation: Translation) -> str:
         raise ValueError("heatmap_svg: expected a translation with attention; translate with attention=True")
     columns = [visible(token) for token in translation.source_tokens]
     rows = [visible(token) for token in translation.tokens]
-    left = LETTER * max(map(len, rows)) + 12
-    top = max(CELL, LETTER * max(map(len, columns)) + 8)
+    left = LETTER * max(map(len, rows), default=0) + 12
+    top = max(CELL, LETTER * max(map(len, columns), default=0) + 8)
     width, height = left + CELL * len(columns) + 8, top + CELL * len(rows) + 8
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
@@ -60,6 +60,8 @@ def _cells(weights: np.ndarray, rows: list[str], columns: list[str], left: float
         for j, weight in enumerate(row):
             place = f'x="{left + CELL * j}" y="{top + CELL * i}" width="{CELL}" height="{CELL}"'
             label = escape(f"{rows[i]} ← {columns[j]}: {weight:.3f}")
-            cells.append(f'<rect class="cell" {place} fill-opacity="{weight:.3f}"><title>{label}</title></rect>')
+            cells.append(
+                f'<rect class="cell" {place} fill-opacity="{weight:.3f}"><title>{label}</title></rect>'
+            )
             cells.append(f'<rect class="grid" {place}/>')
     return cells

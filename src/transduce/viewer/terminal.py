@@ -1,5 +1,6 @@
 """An attention map in a terminal."""
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,6 +10,7 @@ from rich.text import Text
 
 from transduce.translation import Translation
 
+NOT_TEXT = re.compile("[\x7f-\x9f\ud800-\udfff\ufffe\uffff]")  # obeyed by terminals, or refused by XML
 SHADES = " ·░▒▓█"
 WIDEST = 8  # cells of a column
 
@@ -24,7 +26,8 @@ def heatmap(translation: Translation) -> Text:
     rows = [visible(token) for token in translation.tokens]
     width = min(WIDEST, max(map(cell_len, columns), default=1)) + 1
     margin = max(map(cell_len, rows), default=0) + 1
-    text = Text(" " * margin + "".join(set_cell_size(column, width) for column in columns).rstrip())
+    head = " ".join(set_cell_size(column, width - 1) for column in columns)
+    text = Text(" " * margin + head.rstrip())
     for token, weights in zip(rows, translation.attention, strict=True):
         text.append("\n" + " " * (margin - 1 - cell_len(token)) + token + " ")
         text.append_text(shaded(weights, width))
@@ -43,4 +46,5 @@ def shaded(weights: Sequence[float] | np.ndarray, width: int) -> Text:
 
 def visible(token: str) -> str:
     """A token that a cell can show: spaces as ␣, control characters as their pictures."""
-    return "".join("␣" if c == " " else chr(0x2400 + ord(c)) if ord(c) < 32 else c for c in token)
+    shown = ("␣" if c == " " else chr(0x2400 + ord(c)) if ord(c) < 32 else c for c in token)
+    return NOT_TEXT.sub("�", "".join(shown))

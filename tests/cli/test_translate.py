@@ -1,0 +1,191 @@
+"""Lines in, lines out."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from transduce.translator import Translator
+
+BLANKS = ["", " ", "\u00a0", "\u3000", "\t", "\u2003\u2028"]
+LINES = ["one", "ఒకటి 2", "క్షి one 2", "2 2 2", "2", "one one", "ఒకటి"]
+KEYS = [
+    "source",
+    "text",
+    "score",
+    "log_prob",
+    "finished",
+    "tokens",
+    "token_log_probs",
+    "source_tokens",
+    "n_best",
+]
+
+
+@pytest.fixture(scope="module")
+def model(trained) -> Translator:
+    return Translator.load(trained)
+
+
+def texts(model: Translator, lines: list[str]) -> list[str]:
+    return [result.text for result in model.translate(lines)]
+
+
+@pytest.mark.parametrize("end", ["\n", "", "\r\n"])
+@pytest.mark.parametrize("batch_size", [1, 3, 64])
+def test_one_line_out_for_each_line_in_order(command, trained, model, stdin, end, batch_size):
+    stdin("\n".join(LINES) + end)
+    done = command("translate", trained, "--batch-size", batch_size)
+    assert (done.code, done.err) == (0, "")
+    assert done.lines == texts(model, LINES)
+    assert len(set(done.lines)) > 3
+
+
+@pytest.mark.parametrize("dash", [[], ["-"]])
+def test_a_file_and_stdin_read_alike(command, trained, model, stdin, tmp_path, dash):
+    stdin("one 2\n")
+    assert command("translate", trained, *dash).lines == texts(model, ["one 2"])
+    (tmp_path / "in.txt").write_bytes("\ufeffone 2\nఒకటి".encode())
+    assert command("translate", trained, tmp_path / "in.txt").lines == texts(model, ["one 2", "ఒకటి"])
+
+
+def test_nothing_in_is_nothing_out(command, trained, stdin):
+    stdin("")
+    assert command("translate", trained) == (0, "", "")
+    stdin("\n")
+    assert command("translate", trained) == (0, "\n", "")
+
+
+def test_DAT_08_blank_lines_stay_blank_and_change_nothing_else(command, trained, model, stdin):
+    stdin("".join(f"{line}\n" for line in [*BLANKS, "one 2"]))
+    done = command("translate", trained)
+    assert done.lines == [*([""] * len(BLANKS)), *texts(model, ["one 2"])]
+    stdin("\n \none\n")
+    rows = [json.loads(line) for line in command("translate", trained, "--json", "--attention").lines]
+    assert [row["text"] for row in rows[:2]] == ["", ""]
+    assert [row["source"] for row in rows] == ["", " ", "one"]
+    assert all(set(row) == {*KEYS, "attention"} for row in rows)
+    assert rows[0]["attention"] == rows[0]["tokens"] == []
+
+
+def test_json_tells_all_of_a_translation(command, trained, model, stdin):
+    stdin("ఒకటి 2\none\n")
+    done = command("translate", trained, "--json")
+    assert "ఒకటి" in done.out
+    for line, result in zip(done.lines, model.translate(["ఒకటి 2", "one"]), strict=True):
+        row = json.loads(line)
+        assert list(row) == KEYS
+        assert row["source"] == result.source
+        assert row["text"] == result.text
+        assert row["tokens"] == result.tokens
+        assert row["source_tokens"] == [*result.source.split(" "), "</s>"]
+        assert row["log_prob"] == pytest.approx(sum(row["token_log_probs"]), abs=1e-6)
+        assert len(row["token_log_probs"]) == len(row["tokens"])
+        assert row["finished"] is (row["tokens"][-1] == "</s>")
+
+
+def test_attention_has_a_row_for_each_token(command, trained, stdin):
+    stdin("one ఒకటి 2\n")
+    (line,) = command("translate", trained, "--json", "--attention").lines
+    row = json.loads(line)
+    assert len(row["attention"]) == len(row["tokens"])
+    for weights in row["attention"]:
+        assert len(weights) == len(row["source_tokens"]) == 4
+        assert sum(weights) == pytest.approx(1, abs=1e-5)
+
+
+def test_n_best_is_a_table_of_line_rank_score_and_text(command, trained, model, stdin):
+    stdin("one 2\n\nఒకటి\n")
+    done = command("translate", trained, "--n-best", 3)
+    rows = [line.split("\t") for line in done.lines]
+    search = model.searcher(n_best=3)
+    first, _, last = model.translate(["one 2", "", "ఒకటి"], search=search)
+    expected = [("1", best) for best in first.n_best] + [("2", None)] + [("3", best) for best in last.n_best]
+    assert [row[0] for row in rows] == [line for line, _ in expected]
+    assert [row[1] for row in rows] == ["1", "2", "3", "1", "1", "2", "3"]
+    for row, (_, best) in zip(rows, expected, strict=True):
+        assert row[3] == ("" if best is None else best.text)
+        assert float(row[2]) == pytest.approx(0 if best is None else best.score, abs=1e-6)
+    assert [float(row[2]) for row in rows[:3]] == sorted((float(row[2]) for row in rows[:3]), reverse=True)
+
+
+def test_n_best_in_json_has_the_same_keys_for_each(command, trained, stdin):
+    stdin("one 2\n")
+    row = json.loads(command("translate", trained, "--n-best", 2, "--json", "--attention").out)
+    assert len(row["n_best"]) == 2
+    assert row["n_best"][0]["text"] == row["text"]
+    assert [list(best) for best in row["n_best"]] == [list(row)] * 2
+
+
+def test_a_beam_of_one_is_greedy_whatever_the_run_says(command, trained, model, stdin):
+    stdin("\n".join(LINES))
+    greedy = model.translate(LINES, search=model.searcher(width=1))
+    assert command("translate", trained, "--beam", 1).lines == [result.text for result in greedy]
+
+
+def test_what_was_never_seen_is_noted_on_stderr_unless_quiet(command, trained, stdin):
+    stdin("zzz one yyy zzz\n")
+    done = command("translate", trained)
+    assert done.err == (
+        "transduce: 3 source tokens were never seen in training, read as unknown: 'zzz', 'yyy'\n"
+    )
+    stdin("zzz\n")
+    assert command("translate", trained, "--quiet").err == ""
+
+
+def test_bytes_that_are_no_text_are_named_by_their_line(command, trained, tmp_path):
+    (tmp_path / "in.txt").write_bytes(b"one\n\xff\n")
+    done = command("translate", trained, tmp_path / "in.txt")
+    assert done.code == 2
+    assert f"{tmp_path / 'in.txt'}:2: expected UTF-8; got byte 0xff" in done.err
+    assert done.out.count("\n") == 1  # what came before was answered
+
+
+def test_more_lines_than_one_group_holds_keep_their_order(command, trained, model, tmp_path):
+    lines = [LINES[number % len(LINES)] for number in range(5000)]
+    (tmp_path / "in.txt").write_text("\n".join(lines), encoding="utf-8")
+    answers = dict(zip(LINES, texts(model, LINES), strict=True))
+    assert command("translate", trained, tmp_path / "in.txt", "--beam", 1).lines == [
+        answer.text for answer in model.translate(lines, search=model.searcher(width=1), attention=False)
+    ]
+    assert answers
+
+
+def start(trained) -> subprocess.Popen:
+    command = [sys.executable, "-m", "transduce", "translate", str(trained)]
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    return subprocess.Popen(command, **pipes)
+
+
+def ask(process: subprocess.Popen, text: str) -> None:
+    process.stdin.write(text.encode())
+    process.stdin.flush()
+
+
+def test_lines_are_answered_as_they_come_until_no_one_listens(trained, model):
+    with start(trained) as process:
+        for line in LINES[:3]:
+            ask(process, f"{line}\n")
+            assert process.stdout.readline().decode() == texts(model, [line])[0] + "\n"
+        ask(process, "one\n\n2\n")
+        assert [process.stdout.readline().decode().rstrip("\n") for _ in range(3)] == texts(
+            model, ["one", "", "2"]
+        )
+        process.stdout.close()  # as `| head -6` does
+        ask(process, "one\n")
+        assert process.wait(20) == 128 + signal.SIGPIPE
+        assert process.stderr.read() == b""
+
+
+def test_ctrl_c_ends_it_in_peace_while_it_waits(trained):
+    with start(trained) as process:
+        ask(process, "one\n")
+        assert process.stdout.readline()
+        time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 130
+        assert b"Traceback" not in (said := process.stderr.read())
+        assert b"Fatal" not in said

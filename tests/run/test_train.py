@@ -1,0 +1,330 @@
+"""Training over a run folder: begin, stop, go on, and be killed."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tests.tiny import experiment, settings
+from transduce.errors import CheckpointError, ConfigError, Interrupted
+from transduce.experiment import Experiment
+from transduce.run import train_run
+from transduce.run.train import make_plan
+from transduce.training.loop import Event, Plan, Save, Step, Validation
+from transduce.translator import Translator
+
+ROOT = Path(__file__).parents[2]
+Watch = Callable[[Event, Plan], None]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file of a run by its place in it; the card alone says where it lies."""
+    files = {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file()}
+    return {name: path.read_bytes().replace(folder.name.encode(), b"RUN") for name, path in files.items()}
+
+
+def log(folder: Path) -> list[dict[str, Any]]:
+    return [
+        json.loads(line) for line in (folder / "metrics.jsonl").read_text(encoding="utf-8").split("\n")[:-1]
+    ]
+
+
+def updates(folder: Path, config: Experiment, **options: Any) -> list[int]:
+    """Trains; the updates that were made."""
+    made: list[int] = []
+    train_run(
+        config,
+        folder,
+        watch=lambda event, plan: made.append(event.update) if type(event) is Step else None,
+        **options,
+    )
+    return made
+
+
+def signalled_at(update: int, number: int = signal.SIGTERM) -> Watch:
+    """Sends a signal while this update is being told of."""
+
+    def watch(event: Event, plan: Plan) -> None:
+        if type(event) is Step and event.update == update:
+            os.kill(os.getpid(), number)
+
+    return watch
+
+
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory) -> Path:
+    """A run of ten updates, four to an epoch, with dropout."""
+    folder = tmp_path_factory.mktemp("runs") / "unbroken"
+    train_run(experiment(), folder)
+    return folder
+
+
+@pytest.fixture
+def copy(unbroken, tmp_path) -> Path:
+    return Path(shutil.copytree(unbroken, tmp_path / "unbroken"))
+
+
+def test_a_run_folder_holds_what_the_design_says(unbroken):
+    names = sorted(contents(unbroken))
+    save = ("model.safetensors", "optimizer.safetensors", "state.json")
+    kept = [f"state/{update}/{name}" for update in (10, 5) for name in save]
+    whole = ["README.md", "config.yaml", "metrics.jsonl", "model.safetensors"]
+    assert names == [*whole, *kept, "tokenizer.source.json", "tokenizer.target.json"]
+
+
+def test_the_log_holds_reports_and_validations_in_order(unbroken):
+    lines = log(unbroken)
+    assert [(line["event"], line["update"]) for line in lines] == [
+        ("report", 3),
+        ("validation", 5),
+        ("report", 6),
+        ("report", 9),
+        ("validation", 10),
+    ]
+    assert set(lines[0]) == {"event", "update", "epoch", "loss", "teacher_forced_accuracy", "lr"}
+    scores = lines[1]["scores"]
+    assert {
+        "exact_match",
+        "token_accuracy",
+        "bleu",
+        "chrf",
+        "cer",
+        "wer",
+        "loss",
+        "teacher_forced_accuracy",
+    } <= set(scores)
+    assert lines[1]["search"]["width"] == 1
+    assert lines[1]["improved"] is True
+
+
+def test_the_same_again_is_the_same_to_the_bit(unbroken, tmp_path):
+    train_run(experiment(), tmp_path / "again")
+    assert contents(tmp_path / "again") == contents(unbroken)
+
+
+def test_the_model_that_is_given_back_is_the_one_that_is_kept(unbroken):
+    model = train_run(experiment(), unbroken)
+    loaded = Translator.load(unbroken)
+    texts = ["1 2 3", "0 0 1", "3"]
+    assert model.translate(texts) == loaded.translate(texts)
+    assert not model.model.training
+
+
+def test_a_finished_run_trains_no_more(unbroken):
+    before = contents(unbroken)
+    said: list[str] = []
+    assert updates(unbroken, experiment(), say=said.append) == []
+    assert contents(unbroken) == before
+    assert said == [f"going on from update 10 of {unbroken}"]
+
+
+@pytest.mark.parametrize("update", [1, 4, 5, 6, 9])
+def test_CKP_02_stopped_anywhere_and_resumed_is_the_unbroken_run(unbroken, tmp_path, update):
+    folder = tmp_path / "broken"
+    with pytest.raises(Interrupted) as caught:
+        train_run(experiment(), folder, watch=signalled_at(update))
+    assert caught.value.signal == signal.SIGTERM
+    assert str(caught.value) == (
+        f"stopped at update {update}, saved in {folder}; the same command goes on from there"
+    )
+    assert (folder / "state" / str(update)).is_dir()
+    assert updates(folder, experiment()) == list(range(update + 1, 11))
+    broken, whole = contents(folder), contents(unbroken)
+    broken = {name: content for name, content in broken.items() if "state/" not in name or "state/10" in name}
+    assert broken == {name: content for name, content in whole.items() if "state/5" not in name}
+
+
+def test_stopped_at_every_update_it_still_is_the_unbroken_run(unbroken, tmp_path):
+    folder = tmp_path / "broken"
+    for update in range(1, 10):
+        with pytest.raises(Interrupted):
+            train_run(experiment(), folder, watch=signalled_at(update, signal.SIGINT))
+    assert updates(folder, experiment()) == [10]
+    for name in (
+        "metrics.jsonl",
+        "model.safetensors",
+        "state/10/optimizer.safetensors",
+        "state/10/state.json",
+    ):
+        assert (folder / name).read_bytes() == (unbroken / name).read_bytes()
+
+
+def test_a_signal_at_the_last_update_is_no_interruption(unbroken, tmp_path):
+    train_run(experiment(), tmp_path / "run", watch=signalled_at(10))
+    assert contents(tmp_path / "run") == contents(unbroken)
+
+
+def test_longer_training_goes_on_where_it_ended(copy):
+    said: list[str] = []
+    assert updates(copy, experiment("train.updates=12"), say=said.append) == [11, 12]
+    assert said[0] == "going on with other settings than before: train.updates: 10 -> 12"
+    assert "updates: 12" in (copy / "config.yaml").read_text(encoding="utf-8")
+    assert sorted(path.name for path in (copy / "state").iterdir()) == ["10", "12"]
+
+
+def test_patience_that_ran_out_stays_out_until_it_is_raised(tmp_path):
+    impatient = ("train.validate_every=1", "train.patience=1", "train.optimizer.lr=0.0")
+    assert updates(tmp_path / "run", experiment(*impatient)) == [1, 2]
+    assert updates(tmp_path / "run", experiment(*impatient)) == []
+    assert updates(tmp_path / "run", experiment(*impatient, "train.patience=3")) == [3, 4]
+
+
+def test_a_lost_or_damaged_save_is_made_up_for(copy, unbroken):
+    (copy / "state/10/optimizer.safetensors").write_bytes(b"damaged")
+    said: list[str] = []
+    assert updates(copy, experiment(), say=said.append) == [6, 7, 8, 9, 10]
+    assert said[0].startswith(
+        f"{copy / 'state/10/optimizer.safetensors'}: refused: unsafe content or damaged"
+    )
+    assert said[1] == f"going on from update 5 of {copy}"
+    assert contents(copy) == contents(unbroken)
+
+
+def test_the_log_is_cut_back_to_the_save(copy, unbroken):
+    shutil.rmtree(copy / "state/10")
+    with open(copy / "metrics.jsonl", "a", encoding="utf-8") as file:
+        file.write('{"event": "report", "update": 5000}\n{"event": "rep')
+    updates(copy, experiment())
+    assert (copy / "metrics.jsonl").read_bytes() == (unbroken / "metrics.jsonl").read_bytes()
+
+
+def test_CKP_12_another_experiment_leaves_the_run_as_it_is(copy, unbroken):
+    with pytest.raises(ConfigError, match=r"another experiment \(model.encoder.width: 8 -> 9\)"):
+        train_run(experiment("model.encoder.width=9"), copy)
+    assert contents(copy) == contents(unbroken)
+
+
+def test_overwriting_begins_anew(copy, tmp_path):
+    train_run(experiment("seed=2"), tmp_path / "fresh/unbroken")
+    assert updates(copy, experiment("seed=2"), overwrite=True) == list(range(1, 11))
+    assert contents(copy) == contents(tmp_path / "fresh/unbroken")
+
+
+def test_CKP_12_new_words_are_unknown_to_an_old_vocabulary(tmp_path):
+    path = tmp_path / "t.tsv"
+    path.write_text("a b\tb a\nb a\ta b\n", encoding="utf-8")
+    config = experiment(f"data.train={path}", f"data.dev={path}", f"data.test={path}")
+    updates(tmp_path / "run", config)
+    before = (tmp_path / "run/tokenizer.source.json").read_bytes()
+    path.write_text("a c\tb a\nb d\ta e\n", encoding="utf-8")
+    said: list[str] = []
+    updates(tmp_path / "run", config, say=said.append)
+    assert (tmp_path / "run/tokenizer.source.json").read_bytes() == before
+    assert said[:2] == [
+        "2 of 4 source tokens to train on are not in the vocabulary",
+        "1 of 4 target tokens to train on are not in the vocabulary",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("override", "fault"),
+    [
+        ("train.optimizer.lr=-1", "train.optimizer.lr"),
+        ("tokenizer.source.min_count=0", "min_count"),
+        ("model.encoder.width=0", "width"),
+        ("model.decoder={attend: before, input_feeding: false}", "input_feeding"),
+    ],
+)
+def test_settings_that_cannot_work_leave_no_run_behind(tmp_path, override, fault):
+    with pytest.raises(ConfigError, match=fault):
+        train_run(experiment(override), tmp_path / "run")
+    assert list((tmp_path / "run").iterdir()) == []
+    with pytest.raises(ConfigError, match=fault):
+        train_run(experiment(override), tmp_path / "run")
+
+
+def test_a_disk_that_is_full_is_told_and_the_last_save_stays(tmp_path, monkeypatch):
+    folder, replace = tmp_path / "run", os.replace
+
+    def full(source: Any, target: Any) -> None:
+        if Path(target).name == "10":
+            raise OSError(28, "No space left on device", str(target))
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(
+        CheckpointError, match=r"state/10: cannot be written \(No space left on device\); the last save"
+    ):
+        train_run(experiment(), folder)
+    monkeypatch.undo()
+    assert updates(folder, experiment()) == [6, 7, 8, 9, 10]
+    assert not list(folder.rglob(".writing-*"))
+
+
+def test_plans_fill_in_what_is_automatic():
+    train = experiment().train
+    auto = train.model_copy(update={"updates": "auto", "validate_every": "auto", "select": "exact_match"})
+    for per_epoch, updates_, every in ((4, 3000, 100), (500, 10000, 500), (4000, 80000, 1000)):
+        plan = make_plan(auto, per_epoch)
+        assert (plan.updates, plan.validate_every, plan.save_every) == (updates_, every, every)
+        assert (plan.select, plan.higher_is_better) == ("exact_match", True)
+    for select in ("loss", "cer", "wer"):
+        assert not make_plan(auto.model_copy(update={"select": select}), 4).higher_is_better
+    assert make_plan(train.model_copy(update={"save_every": 2}), 4).save_every == 2
+
+
+def test_every_event_is_watched_with_the_plan(tmp_path):
+    seen: list[tuple[type, int]] = []
+    train_run(
+        experiment("train.updates=5"),
+        tmp_path / "run",
+        watch=lambda e, plan: seen.append((type(e), plan.updates)),
+    )
+    assert [kind for kind, _ in seen if kind in (Validation, Save)] == [Validation, Save]
+    assert {total for _, total in seen} == {5}
+
+
+def test_random_numbers_before_training_do_not_matter(unbroken, tmp_path):
+    torch.manual_seed(99)
+    random.seed(99)
+    train_run(experiment(), tmp_path / "run")
+    assert (tmp_path / "run/metrics.jsonl").read_bytes() == (unbroken / "metrics.jsonl").read_bytes()
+
+
+KILLED = ("train.updates=40", "train.save_every=1", "train.validate_every=10", "train.batch_pairs=8")
+
+
+@pytest.fixture(scope="module")
+def forked(tmp_path_factory) -> tuple[Path, dict[str, Any]]:
+    """What `tests/run/forked.py` did: runs that were killed and signalled, and what came of it."""
+    folder = tmp_path_factory.mktemp("forked")
+    command = [sys.executable, "-m", "tests.run.forked", str(folder), json.dumps(settings(*KILLED))]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder, json.loads(done.stdout)
+
+
+def test_CKP_06_a_run_killed_at_random_times_is_the_unbroken_run(forked, tmp_path):
+    folder, found = forked
+    rounds = found["killed"]
+    assert len(rounds) == 10
+    assert rounds == sorted(rounds)  # nothing that was saved is lost
+    assert len(set(rounds)) > 2  # and it was killed while it trained
+    assert found["finished"] == 0
+    train_run(experiment(*KILLED), tmp_path / "killed")
+    assert contents(folder / "killed") == contents(tmp_path / "killed")
+
+
+@pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGINT", 130)])
+def test_CKP_09_a_signal_ends_the_command_with_everything_saved(forked, name, code):
+    folder, found = forked
+    stopped = found[name]
+    assert stopped["code"] == code
+    assert stopped["seconds"] < 10
+    last = stopped["stderr"].split("\n")[-2]
+    assert last.startswith("transduce: stopped at update ")
+    update = int(last.split("update ")[1].split(",")[0])
+    state = json.loads((folder / name / "state" / str(update) / "state.json").read_text())
+    assert state["state"]["update"] == update
+    assert not list((folder / name).rglob(".writing-*"))
+    more = experiment(*KILLED, f"train.updates={update + 2}")
+    assert updates(folder / name, more) == [update + 1, update + 2]

@@ -1,0 +1,346 @@
+"""Saves that survive any interruption, and files that are refused."""
+
+import builtins
+import itertools
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import save
+from torch import nn
+
+from tests.unsafe import traps
+from transduce import files
+from transduce.errors import CheckpointError
+from transduce.files import TEMPORARY
+from transduce.training.checkpoint import load_model, read_tensors, resume, save_model, save_state, saves
+from transduce.training.state import TrainState
+
+NAMES = ("model.safetensors", "optimizer.safetensors", "state.json")
+
+
+class Run:
+    """A model, its optimizer and state, trained by random gradients."""
+
+    def __init__(self, seed: int = 0, width: int = 3) -> None:
+        torch.manual_seed(seed)
+        self.model = nn.Sequential(nn.Linear(width, 4), nn.Linear(4, 2))
+        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=0.1)
+        self.state = TrainState()
+
+    def update(self) -> None:
+        self.optimizer.zero_grad()
+        (self.model(torch.randn(5, 3)) ** 2).sum().backward()
+        self.optimizer.step()
+        self.state.update += 1
+
+    def save(self, folder: Path) -> None:
+        save_state(folder, self.model, self.optimizer, self.state)
+
+    def values(self) -> list[torch.Tensor]:
+        entries = self.optimizer.state_dict()["state"]
+        moments = [entries[place][key] for place in sorted(entries) for key in sorted(entries[place])]
+        return [tensor.detach().clone() for tensor in (*self.model.parameters(), *moments)]
+
+
+def resumed(folder: Path, seed: int = 99) -> tuple[Run, list[str]]:
+    run, said = Run(seed), []
+    run.state = resume(folder, run.model, run.optimizer, said.append) or run.state
+    return run, said
+
+
+def same(first: Run, second: Run) -> bool:
+    pairs = zip(first.values(), second.values(), strict=True)
+    return first.state == second.state and all(torch.equal(a, b) for a, b in pairs)
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    return tmp_path / "state"
+
+
+def trained(folder: Path, updates: int) -> list[Run]:
+    """Saves after each update; gives back what was saved."""
+    found = []
+    for count in range(1, updates + 1):
+        run = Run()
+        for _ in range(count):
+            run.update()
+        run.state.best, run.state.epoch, run.state.loss = 0.1 + 0.2, 7, 1 / 3
+        run.save(folder)
+        found.append(run)
+    return found
+
+
+def test_parameters_are_found_again(tmp_path):
+    first, second = Run(1), Run(2)
+    save_model(tmp_path / "model.safetensors", first.model)
+    load_model(tmp_path / "model.safetensors", second.model)
+    assert all(map(torch.equal, first.model.parameters(), second.model.parameters()))
+    assert [path.name for path in tmp_path.iterdir()] == ["model.safetensors"]
+
+
+def test_resuming_restores_parameters_moments_state_and_random_numbers(folder):
+    (run,) = trained(folder, 1)
+    drawn = torch.randn(3)
+    torch.manual_seed(4)
+    again, said = resumed(folder)
+    assert same(again, run)
+    assert said == []
+    assert torch.equal(torch.randn(3), drawn)
+    for each in (run, again):
+        torch.manual_seed(8)
+        each.update()
+    assert same(again, run)
+
+
+def test_an_optimizer_without_state_is_resumed_too(folder):
+    run = Run()
+    run.optimizer = torch.optim.SGD(run.model.parameters(), lr=0.25)
+    run.update()
+    run.save(folder)
+    again = Run(3)
+    again.optimizer = torch.optim.SGD(again.model.parameters(), lr=9.0)
+    assert resume(folder, again.model, again.optimizer, print) == run.state
+    assert again.optimizer.param_groups[0]["lr"] == 0.25
+
+
+def test_where_nothing_was_saved_nothing_is_resumed(folder):
+    assert resumed(folder)[0].state == TrainState()
+    folder.mkdir()
+    assert resumed(folder)[0].state == TrainState()
+    assert saves(folder) == []
+
+
+def test_the_newest_save_and_the_one_before_are_kept(folder):
+    runs = trained(folder, 11)
+    assert [path.name for path in saves(folder)] == ["11", "10"]
+    assert sorted(path.name for path in folder.iterdir()) == ["10", "11"]
+    assert same(resumed(folder)[0], runs[-1])
+
+
+def damaged(content: bytes) -> Iterator[bytes]:
+    yield from (b"", content[: len(content) // 2], content[:-1], b"\x00" * 64, b"[]", b"{}")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_damaged_save_is_told_of_and_the_one_before_used(folder, name):
+    older, newer = trained(folder, 2)
+    whole = (folder / "2" / name).read_bytes()
+    for content in (*damaged(whole), None):
+        if content is None:
+            (folder / "2" / name).unlink()
+        else:
+            (folder / "2" / name).write_bytes(content)
+        run, said = resumed(folder)
+        assert same(run, older), content
+        assert len(said) == 1
+        assert said[0].startswith(f"{folder / '2' / name}: ")
+        assert said[0].endswith("; trying the save before it")
+    (folder / "2" / name).write_bytes(whole)
+    assert same(resumed(folder)[0], newer)
+
+
+def test_an_empty_save_folder_is_a_damaged_save(folder):
+    (run,) = trained(folder, 1)
+    (folder / "5").mkdir()
+    assert same(resumed(folder)[0], run)
+
+
+def test_where_no_save_can_be_read_nothing_is_begun_anew(folder):
+    trained(folder, 2)
+    for update in "12":
+        (folder / update / "state.json").write_text("{")
+    with pytest.raises(CheckpointError, match=r"state: no save can be read; start again with --overwrite"):
+        resumed(folder)
+
+
+def test_a_save_after_a_damaged_one_counts_and_the_damaged_one_goes(folder):
+    trained(folder, 9)
+    (folder / "9" / "state.json").write_text("{")
+    again, _ = resumed(folder)
+    assert again.state.update == 8
+    again.state.update = 7  # a run may save at other updates than it did before
+    again.update()
+    again.save(folder)
+    assert [path.name for path in saves(folder)] == ["8"]
+    again.update()
+    again.save(folder)
+    assert [path.name for path in saves(folder)] == ["9", "8"]
+    assert same(resumed(folder)[0], again)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "fault"),
+    [
+        ({"0.bias": None}, r"1 tensors differ, first '0.bias': expected torch.Size\(\[4\]\), got None"),
+        (
+            {"2.bias": torch.zeros(2)},
+            r"1 tensors differ, first '2.bias': expected None, got torch.Size\(\[2\]\)",
+        ),
+        (
+            {"0.weight": torch.zeros(4, 5)},
+            r"first '0.weight': expected torch.Size\(\[4, 3\]\), got torch.Size\(\[4, 5\]\)",
+        ),
+        ({"0.bias": torch.zeros(4, 1), "1.bias": None}, r"2 tensors differ, first '0.bias'"),
+    ],
+)
+def test_parameters_that_do_not_fit_are_named(tmp_path, wrong, fault):
+    run, path = Run(), tmp_path / "model.safetensors"
+    tensors = {**run.model.state_dict(), **wrong}
+    path.write_bytes(save({name: tensor for name, tensor in tensors.items() if tensor is not None}))
+    before = run.values()
+    with pytest.raises(CheckpointError, match=fault) as caught:
+        load_model(path, run.model)
+    assert str(caught.value).startswith(f"{path}: does not fit its configuration; ")
+    assert all(map(torch.equal, run.values(), before))
+
+
+def test_CKP_11_a_tensor_file_runs_no_code(tmp_path):
+    path = tmp_path / "model.safetensors"
+    for content in traps(tmp_path / "marker").values():
+        path.write_bytes(content)
+        with pytest.raises(CheckpointError) as caught:
+            load_model(path, Run().model)
+        assert str(caught.value).startswith(f"{path}: refused: unsafe content or damaged file; ")
+    assert not (tmp_path / "marker").exists()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_CKP_11_a_save_runs_no_code(folder, name):
+    older, _ = trained(folder, 2)
+    for content in traps(folder / "marker").values():
+        (folder / "2" / name).write_bytes(content)
+        run, said = resumed(folder)
+        assert same(run, older)
+        assert said[0].startswith(f"{folder / '2' / name}: ")
+    assert not (folder / "marker").exists()
+
+
+@pytest.mark.parametrize("content", [*damaged(save({"a": torch.zeros(9)})), None])
+def test_damaged_and_missing_tensor_files_are_named(tmp_path, content):
+    path = tmp_path / "model.safetensors"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(CheckpointError) as caught:
+        load_model(path, Run().model)
+    assert str(caught.value).startswith(f"{path}: ")
+
+
+def test_a_folder_is_no_tensor_file(tmp_path):
+    with pytest.raises(CheckpointError, match="cannot be read; Is a directory"):
+        read_tensors(tmp_path)
+
+
+class Crash(Exception):
+    """The machine stops here."""
+
+
+class Crasher:
+    """Lets `count` calls of the system through, and stops at the next; a write stops half-way."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+        self.left = count
+        for name in ("replace", "fsync", "open", "mkdir", "rmdir", "unlink"):
+            monkeypatch.setattr(os, name, self.counted(getattr(os, name)))
+        monkeypatch.setattr(files, "open", self.opened, raising=False)
+
+    def tick(self) -> None:
+        if self.left == 0:
+            raise Crash
+        self.left -= 1
+
+    def counted(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **options: Any) -> Any:
+            self.tick()
+            return function(*arguments, **options)
+
+        return call
+
+    def opened(self, path: Path, mode: str) -> Any:
+        self.tick()
+        file = builtins.open(path, mode)  # noqa: SIM115
+        write = file.write
+
+        def half(content: bytes) -> int:
+            if self.left == 0:
+                write(content[: len(content) // 2])
+                file.close()
+            self.tick()
+            return write(content)
+
+        return Wrapped(file, half)
+
+
+class Wrapped:
+    """A file whose `write` is another."""
+
+    def __init__(self, file: Any, write: Callable[[bytes], int]) -> None:
+        self.file, self.write = file, write
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.file, name)
+
+    def __enter__(self) -> "Wrapped":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.file.close()
+
+
+def crashes(action: Callable[[], Any], *, check: Callable[[], Any], again: Callable[[], Any]) -> int:
+    """Stops `action` at each of its calls in turn; afterwards `check` must hold."""
+    for count in itertools.count():
+        with pytest.MonkeyPatch.context() as patch:
+            Crasher(patch, count)
+            try:
+                action()
+            except Crash:
+                stopped = True
+            else:
+                stopped = False
+        check()
+        if not stopped:
+            return count
+        again()
+    raise AssertionError
+
+
+def test_CKP_06_a_crash_anywhere_in_a_save_leaves_a_whole_one(tmp_path):
+    before, folder = tmp_path / "before", tmp_path / "state"
+    older, newer = trained(before, 3)[-1], trained(tmp_path / "other", 4)[-1]
+
+    def begin() -> None:
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(before, folder)
+
+    def check() -> None:
+        run, said = resumed(folder)
+        assert said == []
+        assert same(run, older if run.state.update == 3 else newer)
+        assert not list(folder.glob(f"{TEMPORARY}*"))
+        seen.add(run.state.update)
+
+    seen: set[int] = set()
+    begin()
+    total = crashes(lambda: newer.save(folder), check=check, again=begin)
+    assert total > 20
+    assert seen == {3, 4}
+
+
+def test_CKP_06_a_crash_anywhere_in_a_file_leaves_the_old_or_the_new_one(tmp_path):
+    path = tmp_path / "config.yaml"
+    path.write_bytes(b"old")
+    seen: set[bytes] = set()
+    total = crashes(
+        lambda: files.write_file(path, b"new content"),
+        check=lambda: seen.add(path.read_bytes()),
+        again=lambda: path.write_bytes(b"old"),
+    )
+    assert total == 6
+    assert seen == {b"old", b"new content"}
+    assert [each.name for each in tmp_path.iterdir()] == ["config.yaml"]
