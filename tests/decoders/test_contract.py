@@ -65,7 +65,9 @@ def make(spec: Spec[Decoder]) -> Seq2Seq:
     cell, layers = (
         spec.options.get(key, default) for key, default in (("cell", Spec(Cell, "gru")), ("layers", 1))
     )
-    encoder = RecurrentEncoder(VOCAB, cell=cell, layers=layers, width=WIDTH // 2, embedding=3, dropout=0.0)
+    both = spec.options.get("initial") != Spec(InitialState, "copy")  # which takes one direction alone
+    sizes = {"layers": layers, "width": WIDTH // (1 + both), "embedding": 3, "dropout": 0.0}
+    encoder = RecurrentEncoder(VOCAB, cell=cell, bidirectional=both, **sizes)
     return doubled(Seq2Seq(encoder, spec.build(VOCAB, encoder.shape)))
 
 

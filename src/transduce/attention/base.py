@@ -89,7 +89,9 @@ class ScoringAttention(Attention):
         allowed = self.window(mask, position).unsqueeze(1)  # [B 1 Q S]
         weights = self.normalizer(self.score(query, keys), allowed)
         context = weights @ keys.value  # [B H Q C/H]
-        return Attended(self.combine(context.transpose(1, 2).flatten(2)), weights, state)
+        combined = self.combine(context.transpose(1, 2).flatten(2))
+        empty = ~mask.any(dim=1)[:, None, None]  # what `combine` adds must not reach a sentence of nothing
+        return Attended(combined.masked_fill(empty, 0.0), weights, state)
 
 
 def check_memory(values: Tensor, mask: Tensor) -> None:

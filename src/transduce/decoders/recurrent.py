@@ -1,6 +1,7 @@
 """The recurrent decoder with attention."""
 
-from typing import Any, Literal, NamedTuple
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple, cast
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -74,7 +75,8 @@ class RecurrentDecoder(Decoder, name="recurrent"):
         check_feeding(attend, input_feeding)
         embedding = width if embedding is None else embedding
         self.embedding = Embedding(vocab_size, embedding, dropout)
-        self.cells = nn.ModuleList(cell.build(width if i else embedding, width) for i in range(layers))
+        cells = nn.ModuleList(cell.build(width if layer else embedding, width) for layer in range(layers))
+        self.cells = cast("Sequence[Cell]", cells)
         self.attention = attention.build(width, encoder.width)
         self.initial = initial.build(encoder, layers, width, cell.kind.family[cell.name].leaves)
         self.readout = readout.build(width, self.attention.context_width)
@@ -126,8 +128,9 @@ class RecurrentDecoder(Decoder, name="recurrent"):
         for inputs in self.cells[0].project(x).unbind(dim=1):
             state, read = self._advance(memory, state, inputs)
             reads.append(read)
-        columns = zip(*reads, strict=True)
-        return Read(*(None if column[0] is None else torch.stack(column, dim=1) for column in columns))
+        hidden, context, features, weights = zip(*reads, strict=True)
+        fed = None if features[0] is None else torch.stack(features, dim=1)
+        return Read(torch.stack(hidden, dim=1), torch.stack(context, dim=1), fed, torch.stack(weights, dim=1))
 
     def _advance(
         self, memory: Memory, state: DecoderState, inputs: Float[Tensor, "N G"]
@@ -135,16 +138,19 @@ class RecurrentDecoder(Decoder, name="recurrent"):
         """One position, given the embedding's share of the first cell's gates."""
         if self.attend == "before":
             context, weights, attention = self._look(memory, state, state.cells[-1][0])
-            cells = self._run_cells(inputs + self.feed(context), state.cells)
+            cells = self._run_cells(self._fed(inputs, context), state.cells)
             features, feed = None, state.feed
         else:
-            inputs = inputs if self.feed is None else inputs + self.feed(state.feed)
-            cells = self._run_cells(inputs, state.cells)
+            cells = self._run_cells(self._fed(inputs, state.feed), state.cells)
             context, weights, attention = self._look(memory, state, cells[-1][0])
             features = None if self.feed is None else self._features(cells[-1][0], context)
             feed = state.feed if features is None else features
         state = DecoderState(cells, feed, state.position + 1, attention)
         return state, Read(cells[-1][0], context, features, weights)
+
+    def _fed(self, inputs: Float[Tensor, "N G"], vector: Float[Tensor, "N F"]) -> Float[Tensor, "N G"]:
+        """The first cell's gates with the share of what is fed to it."""
+        return inputs if self.feed is None else inputs + self.feed(vector)
 
     def _look(self, memory: Memory, state: DecoderState, query: Float[Tensor, "N D"]) -> Attended:
         """Attends with the K hypotheses of each sentence as K queries of one product."""

@@ -1,5 +1,8 @@
 """The recurrent encoder."""
 
+from collections.abc import Iterable, Sequence
+from typing import cast
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -39,9 +42,10 @@ class RecurrentEncoder(Encoder, name="recurrent"):
         self.embedding = Embedding(vocab_size, embedding, dropout)
         self.dropout = nn.Dropout(dropout)
         inputs = [embedding] + [directions * width] * (layers - 1)
-        self.layers = nn.ModuleList(
+        layers_of_cells = nn.ModuleList(
             nn.ModuleList(cell.build(size, width) for _ in range(directions)) for size in inputs
         )
+        self.layers = cast("Sequence[Sequence[Cell]]", layers_of_cells)
 
     def forward(self, source: Source) -> Encoded:
         x = self.embedding(source.tokens)
@@ -56,7 +60,7 @@ class RecurrentEncoder(Encoder, name="recurrent"):
         return Encoded(x, source.mask, CellState(hidden, cell))
 
     def _read(
-        self, directions: nn.ModuleList, x: Tensor, lengths: Tensor, mirror: Tensor
+        self, directions: Iterable[Cell], x: Tensor, lengths: Tensor, mirror: Tensor
     ) -> tuple[Tensor, tuple[Tensor, ...]]:
         values, finals = [], []
         for backward, cell in enumerate(directions):

@@ -5,6 +5,7 @@ A cell reads a whole sequence by `run` (torch's fused kernels, padding skipped) 
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import ClassVar
 
 import torch
@@ -44,9 +45,20 @@ class Cell(Component, nn.Module, ABC):
     @abstractmethod
     def unpack(self, state: Tensor | tuple[Tensor, ...]) -> State: ...
 
+    @property
+    def weights(self) -> Sequence[Tensor]:
+        """Input and recurrent matrices, then their biases."""
+        return self.rnn.all_weights[0]
+
     def project(self, x: Float[Tensor, "*batch I"]) -> Float[Tensor, "*batch G"]:
         """The input's share of the gates, for any number of symbols at once."""
-        return F.linear(x, self.rnn.weight_ih_l0, self.rnn.bias_ih_l0)
+        matrix, _, bias, _ = self.weights
+        return F.linear(x, matrix, bias)
+
+    def recur(self, hidden: Float[Tensor, "N D"]) -> Float[Tensor, "N G"]:
+        """The state's share of the gates."""
+        _, matrix, _, bias = self.weights
+        return F.linear(hidden, matrix, bias)
 
     def run(
         self, x: Float[Tensor, "B T I"], state: State, lengths: Int[Tensor, " B"] | None = None
@@ -78,7 +90,7 @@ class GruCell(Cell, name="gru"):
 
     def step(self, inputs: Float[Tensor, "N G"], state: State) -> State:
         (hidden,) = state
-        recurrent = F.linear(hidden, self.rnn.weight_hh_l0, self.rnn.bias_hh_l0)
+        recurrent = self.recur(hidden)
         width = hidden.shape[-1]
         gates = torch.sigmoid(inputs[:, : 2 * width] + recurrent[:, : 2 * width])
         reset, update = gates.chunk(2, dim=-1)
@@ -110,7 +122,7 @@ class LstmCell(Cell, name="lstm"):
 
     def step(self, inputs: Float[Tensor, "N G"], state: State) -> State:
         hidden, cell = state
-        gates = inputs + F.linear(hidden, self.rnn.weight_hh_l0, self.rnn.bias_hh_l0)
+        gates = inputs + self.recur(hidden)
         enter, forget, candidate, leave = gates.chunk(4, dim=-1)
         cell = torch.sigmoid(forget) * cell + torch.sigmoid(enter) * torch.tanh(candidate)
         return torch.sigmoid(leave) * torch.tanh(cell), cell

@@ -34,15 +34,15 @@ class ZeroState(InitialState, name="zero"):
 
 
 class CopiedState(InitialState, name="copy"):
-    """The encoder's final states as they are, layer by layer; layers and widths must agree."""
+    """The encoder's final states as they are, layer by layer; layers, widths and directions must agree."""
 
     def __init__(self, encoder: Shape, layers: int, width: int, leaves: int) -> None:
         super().__init__()
-        if (encoder.layers, encoder.final_width) != (layers, width):
+        if (encoder.layers, encoder.final_width, encoder.directions) != (layers, width, 1):
             raise ConfigError(
-                f"decoder.initial 'copy': expected the encoder's {encoder.layers} layers of width "
-                f"{encoder.final_width} ({encoder.directions} direction{'s' * (encoder.directions > 1)}); "
-                f"got decoder layers {layers} and width {width}; use initial: bridge"
+                f"decoder.initial 'copy': expected equal layers, widths and directions; got encoder layers "
+                f"{encoder.layers}, width {encoder.final_width}, directions {encoder.directions} and decoder "
+                f"layers {layers}, width {width}, directions 1; use initial: bridge"
             )
 
     def forward(self, final: CellState) -> CellState:
