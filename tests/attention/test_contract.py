@@ -85,10 +85,14 @@ def test_weights_sum_to_one_over_real_tokens_alone(spec: Spec[Attention], widths
     given = problem(widths)
     weights = attend(make(spec, widths), given).weights
     assert weights.ge(0).all()
-    same(weights.sum(dim=-1), torch.ones_like(weights[..., 0]))
+    total = weights.sum(dim=-1)
+    if spec.options.get("window") == Spec(Window, "local_p"):  # unnormalised, as in the paper
+        assert (total.gt(0) & total.le(1 + 1e-12)).all()
+    else:
+        same(total, torch.ones_like(total))
     padding = ~given.mask[:, None, None].expand_as(weights)
     assert weights[padding].eq(0).all()  # exactly
-    assert weights[0].std() > 1e-3  # and is no mere average
+    assert weights[0].std() > 1e-3  # and they are no mere average
 
 
 @every_attention
@@ -101,6 +105,7 @@ def test_BAT_10_a_row_of_padding_gives_zeros_and_harms_no_other(
     context, weights, state = attend(attention, given)
     assert weights[1].eq(0).all()
     assert context.isfinite().all()
+    assert context[1].eq(0).all()
     others = at(given, 0, 2)
     alone = attend(attention, others)
     same(context[[0, 2]], alone.context)
@@ -193,9 +198,11 @@ def test_every_parameter_gets_a_finite_gradient(spec: Spec[Attention], widths: t
     for name, parameter in attention.named_parameters():
         assert parameter.grad is not None, name
         assert parameter.grad.isfinite().all(), name
+    assert given.values.grad[~given.mask].eq(0).all()
+    if spec.name == "none":  # which asks nothing and reads one state
+        return
     assert given.query.grad[0].ne(0).any()
     assert given.values.grad[given.mask].ne(0).any(dim=1).all()
-    assert given.values.grad[~given.mask].eq(0).all()
 
 
 @every_attention

@@ -188,7 +188,8 @@ def test_every_parameter_gets_a_finite_gradient_and_a_step_helps(spec: Spec[Deco
     for name, parameter in model.named_parameters():
         assert parameter.grad is not None, name
         assert parameter.grad.isfinite().all(), name
-        if not name.endswith("attention.key.bias"):  # a shift of all scores, which no softmax feels
+        unfelt = name.endswith("attention.key.bias")  # a shift of all scores, which no softmax feels
+        if not unfelt and spec.options["attention"].name != "none":  # which reads one encoder state alone
             assert parameter.grad.ne(0).any(), name
     optimizer.step()
     assert loss() < before

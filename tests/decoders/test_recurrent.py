@@ -155,9 +155,9 @@ class Memoirs(ScoringAttention):
     parallel = False
 
     def __init__(self, query_width: int, memory_width: int) -> None:
-        super().__init__(memory_width, Spec(Window, "global"), Spec(Normalizer, "softmax"))
+        super().__init__(query_width, memory_width, Spec(Window, "global"), Spec(Normalizer, "softmax"))
 
-    def keys(self, values: Tensor) -> Keys:
+    def keys(self, values: Tensor, mask: Tensor) -> Keys:
         return Keys(values.unsqueeze(1), values.unsqueeze(1))
 
     def score(self, query: Tensor, keys: Keys) -> Tensor:

@@ -1,7 +1,7 @@
 """Additive attention."""
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from transduce.attention.base import Keys, ScoringAttention
@@ -24,12 +24,12 @@ class AdditiveAttention(ScoringAttention, name="additive"):
         normalizer: Spec[Normalizer] = Spec(Normalizer, "softmax"),
     ) -> None:
         check_sizes("attention 'additive'", units=units)
-        super().__init__(memory_width, window, normalizer)
+        super().__init__(query_width, memory_width, window, normalizer)
         self.query = nn.Linear(query_width, units, bias=False)
         self.key = nn.Linear(memory_width, units, bias=False)
         self.energy = nn.Linear(units, 1, bias=False)
 
-    def keys(self, values: Float[Tensor, "B S D"]) -> Keys:
+    def keys(self, values: Float[Tensor, "B S D"], mask: Bool[Tensor, "B S"]) -> Keys:
         return Keys(self.key(values).unsqueeze(1), values.unsqueeze(1))
 
     def score(self, query: Float[Tensor, "B Q D"], keys: Keys) -> Float[Tensor, "B H Q S"]:

@@ -57,22 +57,24 @@ class Attention(Component, nn.Module, ABC):
 class ScoringAttention(Attention):
     """Scores every encoder state, normalises the scores over the window, and averages the values."""
 
-    def __init__(self, context_width: int, window: Spec[Window], normalizer: Spec[Normalizer]) -> None:
+    def __init__(
+        self, query_width: int, context_width: int, window: Spec[Window], normalizer: Spec[Normalizer]
+    ) -> None:
         super().__init__()
         self.context_width = context_width
-        self.window = window.build()
+        self.window = window.build(query_width)
         self.normalizer = normalizer.build()
         self.combine: nn.Module = nn.Identity()
 
     @abstractmethod
-    def keys(self, values: Float[Tensor, "B S D"]) -> Keys: ...
+    def keys(self, values: Float[Tensor, "B S D"], mask: Bool[Tensor, "B S"]) -> Keys: ...
 
     @abstractmethod
     def score(self, query: Float[Tensor, "B Q D"], keys: Keys) -> Float[Tensor, "B H Q S"]: ...
 
     def project(self, values: Float[Tensor, "B S D"], mask: Bool[Tensor, "B S"]) -> Keys:
         check_memory(values, mask)
-        return self.keys(values)
+        return self.keys(values, mask)
 
     def start(self, keys: Keys, queries: int) -> tuple[()]:
         return ()
@@ -86,12 +88,21 @@ class ScoringAttention(Attention):
         state: Any,
     ) -> Attended:
         check_query(query, mask)
-        allowed = self.window(mask, position).unsqueeze(1)  # [B 1 Q S]
-        weights = self.normalizer(self.score(query, keys), allowed)
+        view = self.window(query, mask, position)
+        weights = self.normalizer(self.score(query, keys), view.allowed.unsqueeze(1))  # [B H Q S]
+        if view.factor is not None:
+            weights = weights * view.factor.unsqueeze(1)
+            weights = normalised(weights) if view.renormalise else weights
         context = weights @ keys.value  # [B H Q C/H]
         combined = self.combine(context.transpose(1, 2).flatten(2))
         empty = ~mask.any(dim=1)[:, None, None]  # what `combine` adds must not reach a sentence of nothing
         return Attended(combined.masked_fill(empty, 0.0), weights, state)
+
+
+def normalised(weights: Float[Tensor, "B H Q S"]) -> Float[Tensor, "B H Q S"]:
+    """Weights that sum to 1 again; rows of zeros stay so."""
+    total = weights.sum(dim=-1, keepdim=True)
+    return weights / total.masked_fill(total == 0, 1.0)
 
 
 def check_memory(values: Tensor, mask: Tensor) -> None:
@@ -118,5 +129,5 @@ def require_equal(name: str, query_width: int, memory_width: int) -> None:
     if query_width != memory_width:
         raise ConfigError(
             f"attention {name!r}: expected equal widths; got decoder width {query_width} and "
-            f"encoder width {memory_width}; use 'additive', or change a width"
+            f"encoder width {memory_width}; use 'general' or 'additive', or change a width"
         )

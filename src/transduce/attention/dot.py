@@ -2,7 +2,7 @@
 
 import math
 
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from transduce.attention.base import Keys, ScoringAttention, require_equal
@@ -24,10 +24,10 @@ class DotAttention(ScoringAttention, name="dot"):
         normalizer: Spec[Normalizer] = Spec(Normalizer, "softmax"),
     ) -> None:
         require_equal("dot", query_width, memory_width)
-        super().__init__(memory_width, window, normalizer)
+        super().__init__(query_width, memory_width, window, normalizer)
         self.scale = 1.0 / math.sqrt(memory_width) if scaled else 1.0
 
-    def keys(self, values: Float[Tensor, "B S D"]) -> Keys:
+    def keys(self, values: Float[Tensor, "B S D"], mask: Bool[Tensor, "B S"]) -> Keys:
         values = values.unsqueeze(1)
         return Keys(values, values)
 

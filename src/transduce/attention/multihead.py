@@ -2,7 +2,7 @@
 
 import math
 
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from transduce.attention.base import Keys, ScoringAttention
@@ -32,7 +32,7 @@ class MultiHeadAttention(ScoringAttention, name="multihead"):
                 f"attention 'multihead': expected a width divisible by heads; got width {query_width} "
                 f"and heads {heads}"
             )
-        super().__init__(query_width, window, normalizer)
+        super().__init__(query_width, query_width, window, normalizer)
         self.heads = heads
         self.scale = 1.0 / math.sqrt(query_width // heads)
         self.query = nn.Linear(query_width, query_width)
@@ -40,7 +40,7 @@ class MultiHeadAttention(ScoringAttention, name="multihead"):
         self.value = nn.Linear(memory_width, query_width)
         self.combine = nn.Linear(query_width, query_width)
 
-    def keys(self, values: Float[Tensor, "B S D"]) -> Keys:
+    def keys(self, values: Float[Tensor, "B S D"], mask: Bool[Tensor, "B S"]) -> Keys:
         return Keys(self._split(self.key(values)), self._split(self.value(values)))
 
     def score(self, query: Float[Tensor, "B Q D"], keys: Keys) -> Float[Tensor, "B H Q S"]:

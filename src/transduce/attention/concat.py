@@ -1,0 +1,42 @@
+"""Concatenation attention."""
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from transduce.attention.base import Keys, ScoringAttention
+from transduce.attention.normalizers import Normalizer
+from transduce.attention.windows import Window
+from transduce.config import Spec
+from transduce.layers.checks import check_sizes
+
+
+class ConcatAttention(ScoringAttention, name="concat"):
+    """vᵀ tanh(W [s; h]) (Luong et al. 2015, arXiv:1508.04025, eq. 8).
+
+    W [s; h] is W's share of s plus its share of h, and the latter is computed once per sentence.
+    """
+
+    def __init__(
+        self,
+        query_width: int,
+        memory_width: int,
+        *,
+        units: int = 256,
+        window: Spec[Window] = Spec(Window, "global"),
+        normalizer: Spec[Normalizer] = Spec(Normalizer, "softmax"),
+    ) -> None:
+        check_sizes("attention", units=units)
+        super().__init__(query_width, memory_width, window, normalizer)
+        self.query_width = query_width
+        self.hidden = nn.Linear(query_width + memory_width, units, bias=False)
+        self.energy = nn.Linear(units, 1, bias=False)
+
+    def keys(self, values: Float[Tensor, "B S D"], mask: Bool[Tensor, "B S"]) -> Keys:
+        share = self.hidden.weight[:, self.query_width :]
+        return Keys((values @ share.T).unsqueeze(1), values.unsqueeze(1))
+
+    def score(self, query: Float[Tensor, "B Q D"], keys: Keys) -> Float[Tensor, "B H Q S"]:
+        share = query @ self.hidden.weight[:, : self.query_width].T
+        hidden = torch.tanh(share.unsqueeze(2) + keys.key)  # [B Q S units]
+        return self.energy(hidden).squeeze(-1).unsqueeze(1)
