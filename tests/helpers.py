@@ -140,5 +140,26 @@ def plain_lstm(
     return sigmoid(o) * np.tanh(c), c
 
 
-PLAIN_CELLS = {"gru": plain_gru, "lstm": plain_lstm}
+def plain_gru_before(p: Mapping[str, np.ndarray], x: np.ndarray, h: np.ndarray) -> tuple[np.ndarray, ...]:
+    """As `plain_gru`, but n = tanh(W_n x + U_n (r ∘ h)), as Cho et al. wrote it."""
+    w_r, w_z, w_n = np.split(p["weight_ih_l0"], 3)
+    u_r, u_z, u_n = np.split(p["weight_hh_l0"], 3)
+    b_r, b_z, b_n = np.split(p["bias_ih_l0"] + p["bias_hh_l0"], 3)
+    r = sigmoid(x @ w_r.T + h @ u_r.T + b_r)
+    z = sigmoid(x @ w_z.T + h @ u_z.T + b_z)
+    n = np.tanh(x @ w_n.T + (r * h) @ u_n.T + b_n)
+    return ((1 - z) * n + z * h,)
+
+
+def plain_tanh(p: Mapping[str, np.ndarray], x: np.ndarray, h: np.ndarray) -> tuple[np.ndarray, ...]:
+    bias = p["bias_ih_l0"] + p["bias_hh_l0"]
+    return (np.tanh(x @ p["weight_ih_l0"].T + h @ p["weight_hh_l0"].T + bias),)
+
+
+PLAIN_CELLS = {
+    "aftergru": plain_gru,
+    "beforegru": plain_gru_before,
+    "afterlstm": plain_lstm,
+    "aftertanh": plain_tanh,
+}
 same = functools.partial(torch.testing.assert_close, **EXACT)

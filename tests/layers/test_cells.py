@@ -11,11 +11,17 @@ from transduce.layers.cells import Cell, State
 INPUTS, WIDTH = 3, 4
 LENGTHS = (4, 1, 6, 2)  # not sorted; 6 columns
 
-every_cell = pytest.mark.parametrize("name", list(Cell.family))
+OPTIONS = [
+    *((name, {}) for name in Cell.family),
+    ("gru", {"reset": "before"}),
+    ("gru", {"hidden_bias": False}),
+    ("gru", {"reset": "before", "hidden_bias": False}),
+]
+every_cell = pytest.mark.parametrize("name", OPTIONS, ids=str)
 
 
-def make(name: str) -> Cell:
-    return doubled(Spec(Cell, name).build(INPUTS, WIDTH))
+def make(name: tuple[str, dict[str, object]]) -> Cell:
+    return doubled(Spec(Cell, *name).build(INPUTS, WIDTH))
 
 
 def draw(*shape: int, seed: int = 0) -> torch.Tensor:
@@ -35,11 +41,12 @@ def walk(cell: Cell, x: torch.Tensor, state: State) -> list[State]:
     return states
 
 
-@pytest.mark.parametrize("name", list(PLAIN_CELLS))
-def test_a_step_is_its_formula(name: str) -> None:
+@every_cell
+def test_a_step_is_its_formula(name: tuple[str, dict[str, object]]) -> None:
     cell, x = make(name), draw(5, INPUTS)
     state = begin(cell, 5)
-    expected = PLAIN_CELLS[name](parameters(cell.rnn), numbers(x), *map(numbers, state))
+    plain_cell = PLAIN_CELLS[name[1].get("reset", "after") + name[0]]
+    expected = plain_cell(parameters(cell.rnn), numbers(x), *map(numbers, state))
     found = cell.step(cell.project(x), state)
     assert len(found) == len(expected) == cell.leaves
     for leaf, plain in zip(found, expected, strict=True):
@@ -47,7 +54,7 @@ def test_a_step_is_its_formula(name: str) -> None:
 
 
 @every_cell
-def test_steps_equal_a_run(name: str) -> None:
+def test_steps_equal_a_run(name: tuple[str, dict[str, object]]) -> None:
     cell, x = make(name), draw(3, 5, INPUTS)
     values, final = cell.run(x, begin(cell, 3))
     states = walk(cell, x, begin(cell, 3))
@@ -56,7 +63,7 @@ def test_steps_equal_a_run(name: str) -> None:
 
 
 @every_cell
-def test_a_projection_is_the_same_for_one_symbol_or_all(name: str) -> None:
+def test_a_projection_is_the_same_for_one_symbol_or_all(name: tuple[str, dict[str, object]]) -> None:
     cell, x = make(name), draw(3, 5, INPUTS)
     projected = cell.project(x)
     assert projected.shape == (3, 5, cell.gates * WIDTH)
@@ -64,7 +71,7 @@ def test_a_projection_is_the_same_for_one_symbol_or_all(name: str) -> None:
 
 
 @every_cell
-def test_a_packed_run_equals_each_row_alone(name: str) -> None:
+def test_a_packed_run_equals_each_row_alone(name: tuple[str, dict[str, object]]) -> None:
     cell, x = make(name), draw(4, 6, INPUTS)
     start = begin(cell, 4)
     values, final = cell.run(x, start, torch.tensor(LENGTHS))
@@ -76,7 +83,7 @@ def test_a_packed_run_equals_each_row_alone(name: str) -> None:
 
 
 @every_cell
-def test_padding_gives_exact_zeros_and_is_never_read(name: str) -> None:
+def test_padding_gives_exact_zeros_and_is_never_read(name: tuple[str, dict[str, object]]) -> None:
     cell, x = make(name), draw(4, 8, INPUTS)  # two columns of nothing but padding
     lengths = torch.tensor(LENGTHS)
     padding = torch.arange(8) >= lengths.unsqueeze(1)
@@ -89,7 +96,7 @@ def test_padding_gives_exact_zeros_and_is_never_read(name: str) -> None:
 
 
 @every_cell
-def test_finish_is_the_inverse_of_start(name: str) -> None:
+def test_finish_is_the_inverse_of_start(name: tuple[str, dict[str, object]]) -> None:
     cell = make(name)
     hidden, second = draw(3, WIDTH), draw(3, WIDTH, seed=5)
     state = cell.start(hidden, second)
@@ -100,19 +107,24 @@ def test_finish_is_the_inverse_of_start(name: str) -> None:
 
 
 @every_cell
-def test_pack_and_unpack_are_inverses(name: str) -> None:
-    cell = make(name)
-    state = begin(cell, 3)
-    same(cell.unpack(cell.pack(state)), state)
-
-
-@every_cell
-def test_gradients_reach_every_parameter_by_steps_and_by_runs_alike(name: str) -> None:
+def test_gradients_reach_every_parameter_by_steps_and_by_runs_alike(
+    name: tuple[str, dict[str, object]],
+) -> None:
     cell, x = make(name), draw(2, 4, INPUTS)
     cell.run(x, begin(cell, 2))[0].square().sum().backward()
     by_run = {key: parameter.grad for key, parameter in cell.named_parameters()}
     cell.zero_grad()
     sum(state[0].square().sum() for state in walk(cell, x, begin(cell, 2))).backward()
     for key, parameter in cell.named_parameters():
+        if not parameter.requires_grad:
+            continue
         assert parameter.grad.ne(0).any(), key
         same(parameter.grad, by_run[key])
+
+
+def test_a_gru_without_hidden_bias_has_the_parameters_of_nnx() -> None:
+    """3 · (input + width + 1) · width, of which none is a second bias."""
+    cell = make(("gru", {"hidden_bias": False}))
+    trained = sum(parameter.numel() for parameter in cell.parameters() if parameter.requires_grad)
+    assert trained == 3 * (INPUTS + WIDTH + 1) * WIDTH
+    assert cell.weights[3].eq(0).all()

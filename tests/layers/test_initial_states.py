@@ -26,7 +26,8 @@ def make(name: str, layers: int, width: int, leaves: int, encoder: Shape = ENCOD
 @pytest.mark.parametrize("name", list(InitialState.family))
 @pytest.mark.parametrize("leaves", [1, 2])
 def test_every_one_gives_a_state_a_row_layer_and_width(name: str, leaves: int) -> None:
-    state = make(name, 2, 6, leaves)(final())
+    encoder = ENCODER._replace(directions=2) if name == "backward" else ENCODER
+    state = make(name, 2, 6, leaves, encoder)(final())
     assert state.hidden.shape == state.cell.shape == (3, 2, 6)
     assert state.hidden.isfinite().all()
     assert state.cell.isfinite().all()
@@ -84,3 +85,20 @@ def test_bridge_is_its_formula(leaves: int) -> None:
 def test_bridge_has_no_parameters_for_a_state_that_there_is_not() -> None:
     count = [sum(p.numel() for p in make("bridge", 1, 5, leaves).parameters()) for leaves in (1, 2)]
     assert count == [12 * 5 + 5, 2 * (12 * 5 + 5)]
+
+
+@pytest.mark.parametrize("leaves", [1, 2])
+def test_backward_reads_the_first_layers_backward_half_alone(leaves: int) -> None:
+    """s_0 = tanh(W ←h_1) (Bahdanau et al. 2015)."""
+    initial = make("backward", 1, 5, leaves, ENCODER._replace(directions=2))
+    given = final()
+    p = {name: numbers(value) for name, value in initial.named_parameters()}
+    expected = np.tanh(
+        numbers(given.hidden)[:, 0, 3:] @ p["bridge.bridges.0.weight"].T + p["bridge.bridges.0.bias"]
+    )
+    np.testing.assert_allclose(numbers(initial(given).hidden)[:, 0], expected, rtol=1e-10)
+
+
+def test_backward_needs_a_bidirectional_encoder() -> None:
+    with pytest.raises(ConfigError, match="expected a bidirectional encoder; got 1 direction"):
+        make("backward", 1, 5, 1)

@@ -7,12 +7,13 @@ import torch
 from torch import nn
 
 from transduce.config import Spec, validate
+from transduce.errors import ConfigError
 from transduce.layers.initializers import Initializer, LecunNormalInitializer, lecun_normal_
 from transduce.model import ModelSettings
 from transduce.types import PAD
 
 
-def make(initializer: str) -> dict[str, torch.Tensor]:
+def make(initializer: str | dict[str, object]) -> dict[str, torch.Tensor]:
     """The parameters of a model with at least one of every kind of layer, by name."""
     torch.manual_seed(1)
     tree = {
@@ -102,3 +103,30 @@ def test_lecun_normal_sets_every_parameter() -> None:
         nn.init.constant_(parameter, 7.0)
     LecunNormalInitializer()(model)
     assert all(parameter.ne(7.0).all() for parameter in model.parameters())
+
+
+def test_uniform_lies_within_its_scale_and_fills_it() -> None:
+    for name, value in make({"name": "uniform", "scale": 0.08}).items():
+        assert value.abs().max() <= 0.08, name
+    weight = make({"name": "uniform", "scale": 0.08})["encoder.layers.0.0.rnn.weight_ih_l0"]
+    assert weight.abs().max() > 0.07
+
+
+def test_normal_is_the_recipe_of_bahdanau() -> None:
+    values = make("normal")
+    for name, value in values.items():
+        if value.dim() < 2 or name.endswith("energy.weight"):
+            assert value.eq(0).all(), name
+        elif "weight_hh" in name:
+            for gate in value.double().split(value.shape[1]):
+                torch.testing.assert_close(
+                    gate @ gate.T, torch.eye(len(gate), dtype=torch.double), atol=1e-5, rtol=0
+                )
+    assert abs(values["decoder.attention.key.weight"].std() / 0.001 - 1) < 0.2
+    assert abs(values["encoder.layers.0.0.rnn.weight_ih_l0"].std() / 0.01 - 1) < 0.2
+
+
+@pytest.mark.parametrize("name", ["uniform", "normal"])
+def test_a_scale_of_nothing_is_refused(name: str) -> None:
+    with pytest.raises(ConfigError, match="scale"):
+        Spec(Initializer, name, {"scale": 0.0}).build()

@@ -6,7 +6,7 @@ A cell reads a whole sequence by `run` (torch's fused kernels, padding skipped) 
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import torch
 from jaxtyping import Float, Int
@@ -39,11 +39,10 @@ class Cell(Component, nn.Module, ABC):
         """The state after one symbol, given its projected input."""
 
     @abstractmethod
-    def pack(self, state: State) -> Tensor | tuple[Tensor, ...]:
-        """The state as torch's recurrent modules take it."""
-
-    @abstractmethod
-    def unpack(self, state: Tensor | tuple[Tensor, ...]) -> State: ...
+    def run(
+        self, x: Float[Tensor, "B T I"], state: State, lengths: Int[Tensor, " B"] | None = None
+    ) -> tuple[Float[Tensor, "B T D"], State]:
+        """Reads whole sequences; with `lengths` (on the CPU), padding is skipped and gives zeros."""
 
     @property
     def weights(self) -> Sequence[Tensor]:
@@ -60,27 +59,62 @@ class Cell(Component, nn.Module, ABC):
         _, matrix, _, bias = self.weights
         return F.linear(hidden, matrix, bias)
 
-    def run(
-        self, x: Float[Tensor, "B T I"], state: State, lengths: Int[Tensor, " B"] | None = None
-    ) -> tuple[Float[Tensor, "B T D"], State]:
-        """Reads whole sequences; with `lengths` (on the CPU), padding is skipped and gives zeros."""
-        if lengths is None:
-            values, final = self.rnn(x, self.pack(state))
-            return values, self.unpack(final)
+
+def run_fused(
+    rnn: nn.RNNBase, x: Float[Tensor, "B T I"], state: State, lengths: Int[Tensor, " B"] | None
+) -> tuple[Float[Tensor, "B T D"], State]:
+    """`run` by torch's own kernels."""
+    leaves = tuple(leaf.unsqueeze(0).contiguous() for leaf in state)
+    start = leaves if len(leaves) > 1 else leaves[0]
+    if lengths is None:
+        values, final = rnn(x, start)
+    else:
         packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
-        values, final = self.rnn(packed, self.pack(state))
-        return pad_packed_sequence(values, batch_first=True, total_length=x.shape[1])[0], self.unpack(final)
+        values, final = rnn(packed, start)
+        values, _ = pad_packed_sequence(values, batch_first=True, total_length=x.shape[1])
+    return values, tuple(leaf[0] for leaf in (final if len(leaves) > 1 else (final,)))
+
+
+def run_stepwise(
+    cell: Cell, x: Float[Tensor, "B T I"], state: State, lengths: Int[Tensor, " B"] | None
+) -> tuple[Float[Tensor, "B T D"], State]:
+    """`run` by `step`, for what torch has no kernel for: a sentence keeps its state once it has ended."""
+    values = []
+    for t, inputs in enumerate(cell.project(x).unbind(dim=1)):
+        after = cell.step(inputs, state)
+        if lengths is None:
+            state, value = after, after[0]
+        else:
+            inside = (lengths.to(x.device) > t).unsqueeze(1)
+            state = tuple(torch.where(inside, new, old) for new, old in zip(after, state, strict=True))
+            value = after[0].masked_fill(~inside, 0.0)
+        values.append(value)
+    return torch.stack(values, dim=1), state
 
 
 class GruCell(Cell, name="gru"):
-    """Gated recurrent unit (Cho et al. 2014, arXiv:1406.1078), the reset gate after the matrix."""
+    """Gated recurrent unit (Cho et al. 2014, arXiv:1406.1078).
+
+    `reset: after` applies the reset gate to U s, as torch and cuDNN do; `before` to s itself, U (r ∘ s),
+    as the paper and Bahdanau et al. 2015 do. Without `hidden_bias`, b of U s + b stays 0.
+    """
 
     gates = 3
     leaves = 1
 
-    def __init__(self, input_width: int, width: int) -> None:
+    def __init__(
+        self,
+        input_width: int,
+        width: int,
+        *,
+        reset: Literal["after", "before"] = "after",
+        hidden_bias: bool = True,
+    ) -> None:
         super().__init__()
         self.rnn = nn.GRU(input_width, width, batch_first=True)
+        self.reset = reset
+        if not hidden_bias:
+            freeze_at_zero(self.weights[3])
 
     def start(self, hidden: Float[Tensor, "N D"], cell: Float[Tensor, "N D"]) -> State:
         return (hidden,)
@@ -90,18 +124,24 @@ class GruCell(Cell, name="gru"):
 
     def step(self, inputs: Float[Tensor, "N G"], state: State) -> State:
         (hidden,) = state
-        recurrent = self.recur(hidden)
         width = hidden.shape[-1]
+        recurrent = self.recur(hidden)
         gates = torch.sigmoid(inputs[:, : 2 * width] + recurrent[:, : 2 * width])
         reset, update = gates.chunk(2, dim=-1)
-        candidate = torch.tanh(inputs[:, 2 * width :] + reset * recurrent[:, 2 * width :])
+        if self.reset == "after":
+            read = reset * recurrent[:, 2 * width :]
+        else:
+            _, matrix, _, bias = self.weights
+            read = F.linear(reset * hidden, matrix[2 * width :], bias[2 * width :])
+        candidate = torch.tanh(inputs[:, 2 * width :] + read)
         return (torch.lerp(candidate, hidden, update),)
 
-    def pack(self, state: State) -> Tensor:
-        return state[0].unsqueeze(0).contiguous()
-
-    def unpack(self, state: Tensor | tuple[Tensor, ...]) -> State:
-        return (state[0],)
+    def run(
+        self, x: Float[Tensor, "B T I"], state: State, lengths: Int[Tensor, " B"] | None = None
+    ) -> tuple[Float[Tensor, "B T D"], State]:
+        if self.reset == "before":
+            return run_stepwise(self, x, state, lengths)
+        return run_fused(self.rnn, x, state, lengths)
 
 
 class LstmCell(Cell, name="lstm"):
@@ -127,8 +167,38 @@ class LstmCell(Cell, name="lstm"):
         cell = torch.sigmoid(forget) * cell + torch.sigmoid(enter) * torch.tanh(candidate)
         return torch.sigmoid(leave) * torch.tanh(cell), cell
 
-    def pack(self, state: State) -> tuple[Tensor, ...]:
-        return tuple(leaf.unsqueeze(0).contiguous() for leaf in state)
+    def run(
+        self, x: Float[Tensor, "B T I"], state: State, lengths: Int[Tensor, " B"] | None = None
+    ) -> tuple[Float[Tensor, "B T D"], State]:
+        return run_fused(self.rnn, x, state, lengths)
 
-    def unpack(self, state: Tensor | tuple[Tensor, ...]) -> State:
-        return state[0][0], state[1][0]
+
+class TanhCell(Cell, name="tanh"):
+    """The simple recurrent network: tanh(W x + U s + b) (Elman 1990)."""
+
+    gates = 1
+    leaves = 1
+
+    def __init__(self, input_width: int, width: int) -> None:
+        super().__init__()
+        self.rnn = nn.RNN(input_width, width, batch_first=True)
+
+    def start(self, hidden: Float[Tensor, "N D"], cell: Float[Tensor, "N D"]) -> State:
+        return (hidden,)
+
+    def finish(self, state: State) -> tuple[Float[Tensor, "N D"], Float[Tensor, "N D"]]:
+        return state[0], torch.zeros_like(state[0])
+
+    def step(self, inputs: Float[Tensor, "N G"], state: State) -> State:
+        return (torch.tanh(inputs + self.recur(state[0])),)
+
+    def run(
+        self, x: Float[Tensor, "B T I"], state: State, lengths: Int[Tensor, " B"] | None = None
+    ) -> tuple[Float[Tensor, "B T D"], State]:
+        return run_fused(self.rnn, x, state, lengths)
+
+
+def freeze_at_zero(parameter: Tensor) -> None:
+    """Keeps a parameter that torch's kernel wants, but the model does not have, at 0."""
+    nn.init.zeros_(parameter)
+    parameter.requires_grad_(False)

@@ -64,3 +64,20 @@ class BridgedState(InitialState, name="bridge"):
 
     def _bridge(self, linear: nn.Module, final: Float[Tensor, "B L D"]) -> Float[Tensor, "B M W"]:
         return torch.tanh(linear(final.flatten(1))).unflatten(1, self.sizes)
+
+
+class BackwardState(InitialState, name="backward"):
+    """tanh(W ←h_1): from the first layer's backward reading alone (Bahdanau et al. 2015, A.2.2)."""
+
+    def __init__(self, encoder: Shape, layers: int, width: int, leaves: int) -> None:
+        super().__init__()
+        if encoder.directions != 2:
+            raise ConfigError(
+                f"decoder.initial 'backward': expected a bidirectional encoder; got {encoder.directions} "
+                f"direction; use initial: bridge"
+            )
+        self.backward_width = encoder.final_width // 2
+        self.bridge = BridgedState(Shape(self.backward_width, self.backward_width, 1, 1), layers, width, leaves)
+
+    def forward(self, final: CellState) -> CellState:
+        return self.bridge(CellState(*(leaf[:, :1, self.backward_width :] for leaf in final)))

@@ -2,10 +2,13 @@
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 
 from torch import nn
 
 from transduce.config import Component
+from transduce.errors import ConfigError
+from transduce.types import PAD
 
 
 class Initializer(Component, ABC):
@@ -30,10 +33,10 @@ class LecunNormalInitializer(Initializer, name="lecun_normal"):
     """
 
     def __call__(self, model: nn.Module) -> None:
-        for name, parameter in model.named_parameters():
+        for name, parameter in trained(model):
             if name.endswith("table.weight"):
                 nn.init.normal_(parameter, std=parameter.shape[1] ** -0.5)
-                parameter.data[0] = 0.0  # PAD
+                clear_padding(parameter)
             elif "weight_hh" in name:
                 nn.init.orthogonal_(parameter)
             elif parameter.dim() == 2:
@@ -46,3 +49,54 @@ def lecun_normal_(parameter: nn.Parameter) -> None:
     """Truncated normal whose standard deviation, after truncation, is 1/√fan_in."""
     std = math.sqrt(1.0 / parameter.shape[1]) / 0.87962566103423978
     nn.init.trunc_normal_(parameter, std=std, a=-2 * std, b=2 * std)
+
+
+class UniformInitializer(Initializer, name="uniform"):
+    """Everything uniform in [-scale, scale] (Sutskever et al. 2014: .08; Luong et al. 2015: .1)."""
+
+    def __init__(self, *, scale: float = 0.1) -> None:
+        self.scale = check_scale(scale)
+
+    def __call__(self, model: nn.Module) -> None:
+        for name, parameter in trained(model):
+            nn.init.uniform_(parameter, -self.scale, self.scale)
+            if name.endswith("table.weight"):
+                clear_padding(parameter)
+
+
+class NormalInitializer(Initializer, name="normal"):
+    """N(0, scale²), biases and the attention's energy 0, recurrent matrices orthogonal gate by gate.
+
+    Bahdanau et al. 2015 (B.1): scale .01, and the attention's own matrices N(0, .001²).
+    """
+
+    def __init__(self, *, scale: float = 0.01, attention_scale: float = 0.001) -> None:
+        self.scale, self.attention_scale = check_scale(scale), check_scale(attention_scale)
+
+    def __call__(self, model: nn.Module) -> None:
+        for name, parameter in trained(model):
+            if parameter.dim() < 2 or name.endswith("energy.weight"):
+                nn.init.zeros_(parameter)
+            elif "weight_hh" in name:
+                for gate in parameter.data.split(parameter.shape[1]):
+                    nn.init.orthogonal_(gate)
+            else:
+                nn.init.normal_(parameter, std=self.attention_scale if "attention." in name else self.scale)
+            if name.endswith("table.weight"):
+                clear_padding(parameter)
+
+
+def trained(model: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
+    """The parameters that training changes, by name."""
+    return ((name, parameter) for name, parameter in model.named_parameters() if parameter.requires_grad)
+
+
+def clear_padding(table: nn.Parameter) -> None:
+    """PAD's row is zero, and stays so."""
+    table.data[PAD] = 0.0
+
+
+def check_scale(scale: float) -> float:
+    if not 0 < scale < math.inf:
+        raise ConfigError(f"initializer.scale: expected more than 0; got {scale}")
+    return scale
