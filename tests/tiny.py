@@ -1,5 +1,6 @@
 """An experiment that trains in a second: three symbols, to be written backwards."""
 
+import copy
 from collections.abc import Mapping
 from typing import Any
 
@@ -26,7 +27,7 @@ SETTINGS: Mapping[str, Any] = {
 
 def settings(*overrides: str) -> dict[str, Any]:
     """The settings as YAML holds them, with `key.path=value` laid over them."""
-    tree: dict[str, Any] = dict(SETTINGS)
+    tree: dict[str, Any] = copy.deepcopy(dict(SETTINGS))
     for override in overrides:
         ((key, value),) = parse_override(override).items()
         tree[key] = merge(tree.get(key), value)

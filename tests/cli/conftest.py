@@ -1,7 +1,8 @@
 """One tiny trained run, and the command line called in this process."""
 
+import contextlib
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -61,13 +62,13 @@ def command(capsys) -> Command:
 
 
 @pytest.fixture
-def stdin(tmp_path, monkeypatch) -> Callable[[str], None]:
+def stdin(tmp_path, monkeypatch) -> Iterator[Callable[[str], None]]:
     """Gives the commands this text to read."""
+    with contextlib.ExitStack() as opened:
 
-    def give(text: str) -> None:
-        path = tmp_path / "stdin"
-        path.write_text(text, encoding="utf-8", newline="")
-        file = open(path, encoding="utf-8")  # noqa: SIM115 (as the interpreter's own, it stays open)
-        monkeypatch.setattr("sys.stdin", file)
+        def give(text: str) -> None:
+            path = tmp_path / "stdin"
+            path.write_text(text, encoding="utf-8", newline="")
+            monkeypatch.setattr("sys.stdin", opened.enter_context(open(path, encoding="utf-8")))
 
-    return give
+        yield give

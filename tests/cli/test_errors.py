@@ -71,7 +71,7 @@ def test_a_damaged_run_names_its_file(command, trained, tmp_path):
 
 def test_failing_training_is_a_failure_at_run_time(command, trained, tmp_path):
     data = [f"data.{part}={trained.parent / part}.tsv" for part in ("train", "dev")]
-    options = ["train.optimizer={name: sgd, lr: 1e30}", "train.clip=null", "train.updates=50"]
+    options = ["train.optimizer={name: sgd, lr: 1e38}", "train.clip=null", "train.updates=50"]
     small = ["model.encoder.width=4", "model.decoder.width=4", "tokenizer.target=word"]
     done = command("train", "g2p", *data, *options, *small, "--run", tmp_path / "run", "--quiet")
     assert done.code == 1

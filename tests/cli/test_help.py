@@ -1,7 +1,7 @@
 """Every command explains itself, at once."""
 
-import inspect
 import importlib
+import inspect
 import json
 import subprocess
 import sys

@@ -38,7 +38,8 @@ def test_overrides_a_folder_and_silence(command, config, tmp_path):
     other = command("train", config, "train.updates=5", "seed=2", "--run", "here", "--quiet")
     assert other.code == 2
     assert other.err == (
-        "transduce: here: holds a run of another experiment (seed: 1 -> 2); choose another --run, or --overwrite\n"
+        "transduce: here: holds a run of another experiment (seed: 1 -> 2); "
+        "choose another --run, or --overwrite\n"
     )
     assert command("train", config, "seed=2", "--run", "here", "--overwrite", "--quiet").code == 0
 

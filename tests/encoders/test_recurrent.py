@@ -129,3 +129,20 @@ def test_dropout_falls_between_layers_too() -> None:
 def test_options_that_cannot_work_are_refused(options: dict, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         RecurrentEncoder(VOCAB, **options)
+
+
+@pytest.mark.parametrize("bidirectional", [False, True])
+def test_a_reversed_source_is_read_backwards_and_shown_in_order(bidirectional: bool) -> None:
+    """Real tokens alone turn round; state i still belongs to token i."""
+    options = {"width": 3, "embedding": 2, "bidirectional": bidirectional, "dropout": 0.0}
+    plain = doubled(RecurrentEncoder(VOCAB, **options))
+    reverse = doubled(RecurrentEncoder(VOCAB, **options, reverse_source=True))
+    reverse.load_state_dict(plain.state_dict())
+    given = source((4, 1, 3))
+    turned = given.tokens.clone()
+    for row, length in enumerate((4, 1, 3)):
+        turned[row, :length] = given.tokens[row, :length].flip(0)
+    expected, found = plain(given._replace(tokens=turned)), reverse(given)
+    for row, length in enumerate((4, 1, 3)):
+        same(found.values[row, :length], expected.values[row, :length].flip(0))
+    same(found.final, expected.final)

@@ -86,7 +86,7 @@ def test_MET_01_references_nested_by_stream_are_refused_by_the_whole_way() -> No
 from transduce.errors import DataError
 from transduce.metrics import Metric, measure
 lines = ["a b c d", "w x y z", "q q q q"]
-for references in ([lines], [lines, lines], [tuple(lines)], "abc", [[line], [], lines], [[[line]] * 3]):
+for references in ([lines], [lines, lines], [tuple(lines)], "abc", [["a"], [], lines], [[["a"]]] * 3):
     for score in (lambda h, r: measure(None, h, r), *(kind() for kind in Metric.family.values())):
         try:
             score(lines, references)

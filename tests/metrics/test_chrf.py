@@ -64,6 +64,27 @@ def test_equals_sacrebleu(pairs: list[tuple[str, str]], word_order: int, lowerca
     assert ours.signature == str(theirs.get_signature())
 
 
+@settings(max_examples=50, deadline=None, derandomize=True, database=None)
+@given(
+    st.lists(st.tuples(LINE, st.lists(LINE, min_size=1, max_size=3)), min_size=1, max_size=4),
+    st.integers(0, 2),
+)
+def test_several_references_equal_sacrebleu(lines: list[tuple[str, list[str]]], word_order: int) -> None:
+    hypotheses, references = map(list, zip(*lines, strict=True))
+    streams = [[near[k] if k < len(near) else None for near in references] for k in range(3)]
+    theirs = CHRF(word_order=word_order)
+    expected = theirs.corpus_score(hypotheses, streams).score
+    ours = Chrf(word_order=word_order)(hypotheses, references)
+    assert ours.value == pytest.approx(expected, abs=1e-9)
+    assert ours.signature == str(theirs.get_signature())
+
+
+def test_each_line_is_held_against_its_best_reference() -> None:
+    hypotheses = ["the cat", "a dog"]
+    several = Chrf()(hypotheses, [["some thing", "the cap"], ["a dog", "dogs"]])
+    assert several.value == Chrf()(hypotheses, ["the cap", "a dog"]).value
+
+
 def test_MET_03_empty_output_is_not_dropped() -> None:
     references = ["the cat sat on the mat .", "a dog ran in the park"]
     assert round(Chrf()(["", "a dog runs in the park"], references).value, 2) == 33.94

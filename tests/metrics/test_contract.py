@@ -3,11 +3,13 @@
 import itertools
 import random
 
+import numpy as np
 import pytest
 
 from transduce.config import Spec, dump_options
 from transduce.errors import DataError
 from transduce.metrics import Metric
+from transduce.metrics.references import accepted
 
 CORPORA = [
     ["the cat sat on the mat .", "a dog ran in the park", "good morning to you all"],
@@ -15,6 +17,8 @@ CORPORA = [
     ["one two three four five"],
     ["12 March 2021 was a day", "", "x"],
 ]
+HYPOTHESES = ["the cat sat on a mat .", "a dog ran in the park", "good day to you"]
+SEVERAL = [CORPORA[0][0], ["dogs run in parks", CORPORA[0][1]], [CORPORA[0][2], "good day", "hello to you"]]
 CORRUPTIONS = ("drop", "replace", "swap", "repeat", "empty", "append", "cut")
 
 pytestmark = pytest.mark.parametrize("name", list(Metric.family))
@@ -86,13 +90,73 @@ def test_scores_are_deterministic_and_hold_no_state(name: str, lines: list[str])
     assert make(name)(tuple(hypotheses), tuple(lines)) == first
 
 
-def test_the_order_of_lines_does_not_matter(name: str) -> None:
-    references = CORPORA[0]
-    hypotheses = ["the cat sat on a mat .", "a dog ran in the park", "good day to you"]
-    expected = make(name)(hypotheses, references).value
-    order = [2, 0, 1]
-    shuffled = make(name)([hypotheses[n] for n in order], [references[n] for n in order])
-    assert shuffled.value == pytest.approx(expected, abs=1e-12)
+@pytest.mark.parametrize("references", [CORPORA[0], SEVERAL])
+def test_the_order_of_lines_does_not_matter(name: str, references: list[str]) -> None:
+    expected = make(name)(HYPOTHESES, references)
+    for order in itertools.permutations(range(3)):
+        shuffled = make(name)([HYPOTHESES[n] for n in order], [references[n] for n in order])
+        assert shuffled == expected._replace(value=pytest.approx(expected.value, abs=1e-12))
+
+
+def test_the_order_of_answers_does_not_matter(name: str) -> None:
+    expected = make(name)(HYPOTHESES, SEVERAL)
+    turned = [list(reversed(line)) if isinstance(line, list) else line for line in SEVERAL]
+    assert make(name)(HYPOTHESES, turned) == expected._replace(value=pytest.approx(expected.value))
+
+
+@pytest.mark.parametrize("lines", CORPORA)
+def test_any_accepted_answer_scores_best(name: str, lines: list[str]) -> None:
+    best = make(name)(lines, lines).value
+    others = [" ".join(reversed(line.split(" "))) + " x" * bool(line) for line in lines]
+    for references in zip(lines, others, strict=True), zip(others, lines, others, strict=True):
+        assert make(name)(lines, list(references)).value == best
+
+
+def test_one_answer_in_a_list_is_the_answer(name: str) -> None:
+    for lines in CORPORA:
+        hypotheses = [line[1:] + "s" for line in lines]
+        assert make(name)(hypotheses, [[line] for line in lines]) == make(name)(hypotheses, lines)
+
+
+def test_twice_the_same_answer_is_one_answer(name: str) -> None:
+    once = make(name)(HYPOTHESES, CORPORA[0])
+    assert make(name)(HYPOTHESES, [[line, line] for line in CORPORA[0]]).value == once.value
+
+
+def test_the_signature_says_how_many_references(name: str) -> None:
+    counts = {"1": CORPORA[0], "2": [[line, "a"] for line in CORPORA[0]], "var": SEVERAL}
+    for count, references in counts.items():
+        score = make(name)(HYPOTHESES, references)
+        assert f"nrefs:{count}" in score.signature.split("|")
+        assert make(name)(HYPOTHESES, CORPORA[0]).signature == score.signature.replace(
+            f"nrefs:{count}", "nrefs:1"
+        )
+
+
+@pytest.mark.parametrize("references", [CORPORA[0], SEVERAL])
+def test_statistics_sum_to_the_corpus(name: str, references: list[str]) -> None:
+    metric, answers = make(name), accepted(HYPOTHESES, references)
+    corpus = metric.statistics(HYPOTHESES, answers)
+    alone = [metric.statistics([h], [line])[0] for h, line in zip(HYPOTHESES, answers, strict=True)]
+    assert corpus.shape == (3, len(alone[0]))
+    assert corpus.dtype == np.float64
+    assert np.array_equal(corpus, np.stack(alone))
+    value = metric(HYPOTHESES, references).value
+    assert metric.aggregate(sum(alone)) == pytest.approx(value, abs=1e-12)
+    assert metric.score(corpus[1:], answers[1:]) == metric(HYPOTHESES[1:], references[1:])
+
+
+def test_doubling_the_corpus_changes_nothing(name: str) -> None:
+    once = make(name)(HYPOTHESES, SEVERAL)
+    assert make(name)(HYPOTHESES * 2, SEVERAL * 2).value == pytest.approx(once.value)
+
+
+def test_aggregating_does_not_write_to_the_totals(name: str) -> None:
+    metric = make(name)
+    totals = metric.statistics(HYPOTHESES, accepted(HYPOTHESES, SEVERAL)).sum(0)
+    before = totals.copy()
+    metric.aggregate(totals)
+    assert np.array_equal(totals, before)
 
 
 def test_every_line_counts(name: str) -> None:

@@ -56,7 +56,8 @@ def plainly(
 def test_one_step_is_a_plain_sort(tied: bool, vocab: int, policy: str) -> None:
     """Beams as wide as the search or narrower, with empty places; any id may be the end."""
     generator = torch.Generator().manual_seed(vocab)
-    for width, parents in ((1, 1), (2, 1), (2, 2), (5, 1), (5, 3), (5, 5), (12, 12)):
+    sizes = ((1, 1), (2, 2), (5, 3), (2, 1), (5, 1), (5, 5), (12, 12))
+    for width, parents in sizes if vocab < 1000 else sizes[:3]:
         log_probs = torch.randn(3, parents, vocab, generator=generator, dtype=torch.float64)
         scores = torch.randn(3, parents, generator=generator).double().sort(descending=True)[0]
         if tied:  # eighths, of which sums are exact
@@ -64,7 +65,9 @@ def test_one_step_is_a_plain_sort(tied: bool, vocab: int, policy: str) -> None:
         scores[1, parents - 1 :] = -math.inf if parents > 1 else 0.0
         log_probs = log_probs.masked_fill(torch.rand(log_probs.shape, generator=generator) < 0.1, -math.inf)
         search = BeamSearch(width=width, policy=policy)
-        for eos in {0, vocab // 2, vocab - 1}:
+        for eos, likely in itertools.product({0, vocab // 2, vocab - 1}, (False, True)):
+            if likely:
+                log_probs[..., eos] = log_probs.amax(dim=-1)
             before = log_probs.clone()
             found = grown(search, beam_of(*scores.tolist()), log_probs, eos)
             assert torch.equal(log_probs, before)  # read, not written to

@@ -20,6 +20,6 @@ def info(*, schema: bool = False) -> None:
         return
     print(f"transduce {version('transduce')}, Python {platform.python_version()}, {platform.platform()}")
     for package in ("torch", "numpy", "safetensors", "pydantic", "sacrebleu", "rapidfuzz"):
-        print(f"{package:<16}{version(package)}")
+        print(f"{package:<20}{version(package)}")
     for family, names in families().items():
-        print(f"{family:<16}{', '.join(names)}")
+        print(f"{family:<20}{', '.join(names)}")

@@ -49,8 +49,8 @@ class RecurrentDecoder(Decoder, name="recurrent"):
 
     `attend: before` queries with s_{t-1} and feeds the context to the cell (Bahdanau et al. 2015);
     `after` queries with s_t (Luong et al. 2015), whose `input_feeding` feeds the features that the
-    output layer reads to the next cell. In a stack the query is the top layer's state. Dropout falls
-    on embeddings, between layers and on the features.
+    output layer reads to the next cell. In a stack the query is the state of the `attend_layer`. Dropout
+    falls on embeddings, between layers and on the features.
     """
 
     def __init__(
@@ -63,6 +63,7 @@ class RecurrentDecoder(Decoder, name="recurrent"):
         embedding: int | None = None,
         layers: int = 1,
         attend: Literal["before", "after"] = "after",
+        attend_layer: Literal["top", "bottom"] = "top",
         input_feeding: bool = True,
         attention: Spec[Attention] = Spec(Attention, "additive"),
         initial: Spec[InitialState] = Spec(InitialState, "bridge"),
@@ -79,10 +80,10 @@ class RecurrentDecoder(Decoder, name="recurrent"):
         self.cells = cast("Sequence[Cell]", cells)
         self.attention = attention.build(width, encoder.width)
         self.initial = initial.build(encoder, layers, width, cell.kind.family[cell.name].leaves)
-        self.readout = readout.build(width, self.attention.context_width)
+        self.readout = readout.build(width, self.attention.context_width, embedding)
         self.output = nn.Linear(self.readout.width, vocab_size)
         self.dropout = nn.Dropout(dropout)
-        self.attend, self.input_feeding = attend, input_feeding
+        self.attend, self.asking = attend, {"top": layers - 1, "bottom": 0}[attend_layer]
         feed = {"before": self.attention.context_width, "after": self.readout.width}[attend]
         self.feed = nn.Linear(feed, self.cells[0].gates * width, bias=False) if input_feeding else None
 
@@ -100,8 +101,9 @@ class RecurrentDecoder(Decoder, name="recurrent"):
     def step(
         self, memory: Memory, state: DecoderState, token: Int[Tensor, " N"], *, weights: bool = False
     ) -> tuple[DecoderState, Output]:
-        state, read = self._advance(memory, state, self.cells[0].project(self.embedding(token)))
-        features = self._features(read.hidden, read.context) if read.features is None else read.features
+        embedded, previous = self.embedding(token), state.cells[-1][0]
+        state, read = self._advance(memory, state, embedded, self.cells[0].project(embedded))
+        features = self._features(read, previous, embedded) if read.features is None else read.features
         seen = read.weights.unsqueeze(1) if weights else None  # [N L=1 H S]
         return state, Output(self._log_probs(features), seen)
 
@@ -112,41 +114,51 @@ class RecurrentDecoder(Decoder, name="recurrent"):
         embedded = self.embedding(tokens)
         at_once = self.feed is None and self.attention.parallel
         read = (self._read_at_once if at_once else self._read_in_turn)(memory, state, embedded)
-        features = self._features(read.hidden, read.context) if read.features is None else read.features
+        features = read.features
+        if features is None:
+            previous = torch.cat([state.cells[-1][0].unsqueeze(1), read.hidden[:, :-1]], dim=1)
+            features = self._features(read, previous, embedded)
         return Output(self._log_probs(features), read.weights.unsqueeze(2) if weights else None)
 
     def _read_at_once(self, memory: Memory, state: DecoderState, x: Float[Tensor, "B T E"]) -> Read:
         """With nothing fed back, layers run over all positions and attention reads them together."""
+        layers = []
         for layer, (cell, start) in enumerate(zip(self.cells, state.cells, strict=True)):
             x, _ = cell.run(self.dropout(x) if layer else x, start)
+            layers.append(x)
         position = torch.arange(x.shape[1], device=x.device).expand(len(x), -1)
-        context, weights, _ = self.attention(x, *memory, position, unflat(state.attention, len(x)))
+        attention = unflat(state.attention, len(x))
+        context, weights, _ = self.attention(layers[self.asking], *memory, position, attention)
         return Read(x, context, None, weights.transpose(1, 2))
 
     def _read_in_turn(self, memory: Memory, state: DecoderState, x: Float[Tensor, "B T E"]) -> Read:
         reads = []
-        for inputs in self.cells[0].project(x).unbind(dim=1):
-            state, read = self._advance(memory, state, inputs)
+        for embedded, inputs in zip(x.unbind(1), self.cells[0].project(x).unbind(1), strict=True):
+            state, read = self._advance(memory, state, embedded, inputs)
             reads.append(read)
         hidden, context, features, weights = zip(*reads, strict=True)
         fed = None if features[0] is None else torch.stack(features, dim=1)
         return Read(torch.stack(hidden, dim=1), torch.stack(context, dim=1), fed, torch.stack(weights, dim=1))
 
     def _advance(
-        self, memory: Memory, state: DecoderState, inputs: Float[Tensor, "N G"]
+        self,
+        memory: Memory,
+        state: DecoderState,
+        embedded: Float[Tensor, "N E"],
+        inputs: Float[Tensor, "N G"],
     ) -> tuple[DecoderState, Read]:
-        """One position, given the embedding's share of the first cell's gates."""
+        """One position, given the embedded symbol and its share of the first cell's gates."""
         if self.attend == "before":
-            context, weights, attention = self._look(memory, state, state.cells[-1][0])
+            context, weights, attention = self._look(memory, state, state.cells[self.asking][0])
             cells = self._run_cells(self._fed(inputs, context), state.cells)
-            features, feed = None, state.feed
         else:
             cells = self._run_cells(self._fed(inputs, state.feed), state.cells)
-            context, weights, attention = self._look(memory, state, cells[-1][0])
-            features = None if self.feed is None else self._features(cells[-1][0], context)
-            feed = state.feed if features is None else features
-        state = DecoderState(cells, feed, state.position + 1, attention)
-        return state, Read(cells[-1][0], context, features, weights)
+            context, weights, attention = self._look(memory, state, cells[self.asking][0])
+        read, feed = Read(cells[-1][0], context, None, weights), state.feed
+        if self.attend == "after" and self.feed is not None:
+            feed = self._features(read, state.cells[-1][0], embedded)
+            read = read._replace(features=feed)
+        return DecoderState(cells, feed, state.position + 1, attention), read
 
     def _fed(self, inputs: Float[Tensor, "N G"], vector: Float[Tensor, "N F"]) -> Float[Tensor, "N G"]:
         """The first cell's gates with the share of what is fed to it."""
@@ -171,9 +183,9 @@ class RecurrentDecoder(Decoder, name="recurrent"):
         return tuple(after)
 
     def _features(
-        self, hidden: Float[Tensor, "*batch D"], context: Float[Tensor, "*batch C"]
+        self, read: Read, previous: Float[Tensor, "*batch D"], embedded: Float[Tensor, "*batch E"]
     ) -> Float[Tensor, "*batch R"]:
-        return self.dropout(self.readout(hidden, context))
+        return self.dropout(self.readout(read.hidden, read.context, previous, embedded))
 
     def _log_probs(self, features: Float[Tensor, "*batch R"]) -> Float[Tensor, "*batch V"]:
         return self.output(features).log_softmax(dim=-1)

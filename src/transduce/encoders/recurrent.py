@@ -18,8 +18,9 @@ from transduce.types import CellState, Encoded, Shape, Source
 class RecurrentEncoder(Encoder, name="recurrent"):
     """Stacked recurrent layers over the source, read in one or both directions.
 
-    `width` is the width of each direction; `embedding` that of token vectors (default: width).
-    Dropout falls on embeddings and between layers.
+    `reverse_source` reads the real tokens last to first (Sutskever et al. 2014); states stay in the
+    order of the source. `width` is the width of each direction; `embedding` that of token vectors
+    (default: width). Dropout falls on embeddings and between layers.
     """
 
     def __init__(
@@ -31,6 +32,7 @@ class RecurrentEncoder(Encoder, name="recurrent"):
         embedding: int | None = None,
         layers: int = 1,
         bidirectional: bool = True,
+        reverse_source: bool = False,
         dropout: float = 0.3,
     ) -> None:
         super().__init__()
@@ -39,7 +41,7 @@ class RecurrentEncoder(Encoder, name="recurrent"):
         embedding = width if embedding is None else embedding
         directions = 2 if bidirectional else 1
         self.shape = Shape(directions * width, directions * width, layers, directions)
-        self.embedding = Embedding(vocab_size, embedding, dropout)
+        self.embedding, self.reverse_source = Embedding(vocab_size, embedding, dropout), reverse_source
         self.dropout = nn.Dropout(dropout)
         inputs = [embedding] + [directions * width] * (layers - 1)
         layers_of_cells = nn.ModuleList(
@@ -51,12 +53,14 @@ class RecurrentEncoder(Encoder, name="recurrent"):
         x = self.embedding(source.tokens)
         lengths = source.mask.sum(dim=1)
         on_cpu, mirror = lengths.cpu(), mirrored(lengths, x.shape[1])
+        x = flip(x, mirror) if self.reverse_source else x
         finals = []
         for index, directions in enumerate(self.layers):
             x = self.dropout(x) if index else x
             x, final = self._read(directions, x, on_cpu, mirror)
             finals.append(final)
         hidden, cell = (torch.stack(leaves, dim=1) for leaves in zip(*finals, strict=True))
+        x = flip(x, mirror) if self.reverse_source else x  # back to the order that masks and maps are in
         return Encoded(x, source.mask, CellState(hidden, cell))
 
     def _read(

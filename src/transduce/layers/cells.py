@@ -64,8 +64,8 @@ def run_fused(
     rnn: nn.RNNBase, x: Float[Tensor, "B T I"], state: State, lengths: Int[Tensor, " B"] | None
 ) -> tuple[Float[Tensor, "B T D"], State]:
     """`run` by torch's own kernels."""
-    leaves = tuple(leaf.unsqueeze(0).contiguous() for leaf in state)
-    start = leaves if len(leaves) > 1 else leaves[0]
+    leaves = [leaf.unsqueeze(0).contiguous() for leaf in state]
+    start = tuple(leaves) if len(leaves) > 1 else leaves[0]
     if lengths is None:
         values, final = rnn(x, start)
     else:

@@ -77,7 +77,9 @@ class BackwardState(InitialState, name="backward"):
                 f"direction; use initial: bridge"
             )
         self.backward_width = encoder.final_width // 2
-        self.bridge = BridgedState(Shape(self.backward_width, self.backward_width, 1, 1), layers, width, leaves)
+        self.bridge = BridgedState(
+            Shape(self.backward_width, self.backward_width, 1, 1), layers, width, leaves
+        )
 
     def forward(self, final: CellState) -> CellState:
         return self.bridge(CellState(*(leaf[:, :1, self.backward_width :] for leaf in final)))

@@ -1,7 +1,7 @@
 """BLEU, as sacreBLEU computes it."""
 
 from collections.abc import Sequence
-from typing import Literal, final
+from typing import ClassVar, Literal, final
 
 import numpy as np
 from sacrebleu.metrics.bleu import BLEU
@@ -31,7 +31,7 @@ class Bleu(Metric, name="bleu"):
     """
 
     higher_is_better = True
-    sentence_options = {"effective_order": True}  # noqa: RUF012 (a ClassVar in the base)
+    sentence_options: ClassVar = {"effective_order": True}
 
     def __init__(
         self,
@@ -60,7 +60,6 @@ class Bleu(Metric, name="bleu"):
             )
         except RuntimeError:
             raise _not_installed(tokenize) from None
-
         if not effective_order:
             self.zero_notes = _shortness(max_ngram_order)
 

@@ -58,7 +58,7 @@ def even_bounds(lengths: Sequence[int], width: int = 10) -> list[int]:
     """Bounds of equally wide buckets, the first from 1: 10, 20, … up to the longest length."""
     if width < 1:
         raise ConfigError(f"by_length: expected a width of at least 1; got {width}")
-    return [*range(width, max(lengths) + width, width)]
+    return [*range(width, max(1, *lengths) + width, width)]
 
 
 def quantile_bounds(lengths: Sequence[int], buckets: int = 4) -> list[int]:

@@ -16,7 +16,7 @@ class Chrf(Metric, name="chrf"):
 
     100 · (1 + β²) P R / (β² P + R), β = 2; P and R are corpus-level n-gram precision and recall
     averaged over n ≤ `char_order`. `word_order: 2` adds word n-grams (chrF++, Popović 2017).
-    Of several accepted answers each line is held against the one that gives it the highest F-score.
+    Of several accepted answers each line is held against the first that gives it the highest F.
     Spaces are left out of the n-grams unless `whitespace` is on, so "thecat" equals "the cat".
     Orders that one side lacks are left out; `eps_smoothing` counts them, as Moses and NLTK do.
     All of this stands in the signature: case, eff, nc, nw, space, version. Empty output scores 0, and so

@@ -53,6 +53,8 @@ def by_line(streams: Sequence[Sequence[str | None]]) -> Answers:
     None stands where a translation lacks the line. This is how sacreBLEU nests references.
     Raises DataError: translations that differ in length, none at all, or a line that all of them lack.
     """
+    if any(isinstance(stream, str) for stream in streams):
+        raise DataError("references: expected lists of lines; got one text; put its lines in a list")
     sizes = {len(stream) for stream in streams}
     if len(sizes) != 1:
         got = f"got {', '.join(map(str, sorted(sizes)))}" if sizes else "got no references"
@@ -76,12 +78,12 @@ def _several(line: object) -> TypeGuard[Sequence[object]]:
 
 def _check_answers(line: object, where: str) -> None:
     if not _several(line):
-        return _check_text(line, where)
-    if not line:
+        _check_text(line, where)
+    elif not line:
         raise DataError(f"{where}: expected at least one answer; got none")
-    for number, answer in enumerate(line, 1):
-        _check_text(answer, f"{where}: answer {number}")
-    return None
+    else:
+        for number, answer in enumerate(line, 1):
+            _check_text(answer, f"{where}: answer {number}")
 
 
 def _check_text(line: object, where: str, hint: str = "") -> None:

@@ -12,6 +12,7 @@ from transduce.metrics.base import Level, Metric, Split, Statistics, Totals, spl
 from transduce.metrics.sacre import compute, sign
 
 _TERCOM: Any = lib_ter  # where its annotations say lists of words, any sequence will do
+_SURE = 2 * (lib_ter._BEAM_WIDTH - 2)
 
 
 @final
@@ -79,8 +80,8 @@ def count_edits(hypothesis: Sequence[str], reference: Sequence[str]) -> int:
 class _Distance:
     """Edit distance to one reference, and the trace of edits for `aligned`, of which shifts start.
 
-    sacreBLEU searches a band of ±25 around the diagonal. A path of d edits between lengths that differ
-    by k strays from it by (d + k) / 2 at most, so where this stays inside, the plain distance is the same.
+    sacreBLEU searches a band of ±25 around the diagonal, at a cost. A path of d edits between lengths that
+    differ by k strays by (d + k) / 2 at most: where this stays inside, the plain distance is the same.
     """
 
     def __init__(self, reference: str) -> None:
@@ -90,6 +91,6 @@ class _Distance:
     def __call__(self, words: str) -> tuple[int, str]:
         if words != self.aligned:
             edits = Levenshtein.distance(words, self.reference)
-            if edits + abs(len(words) - len(self.reference)) <= 2 * (_TERCOM._BEAM_WIDTH - 2):
+            if edits + abs(len(words) - len(self.reference)) <= _SURE:
                 return edits, ""
         return self.banded(words)

@@ -111,9 +111,8 @@ def rescue(live: Live, penalty: LengthPenalty, step: int) -> Pool:
 
 
 def poison(live: Live, pool: Pool, growth: Growth, step: int) -> Pool:
-    """A NaN anywhere in a sentence's beam makes its results NaN, which `trace_back` refuses."""
-    bad = growth.score.isnan().any(dim=1) | growth.completions.isnan().any(dim=1)
-    bad = bad & (step <= live.limit)
+    """A NaN in a sentence's beam makes its results NaN, as one that ends does; `trace_back` refuses them."""
+    bad = growth.score.isnan().any(dim=1) & (step <= live.limit)
     return pool._replace(log_prob=pool.log_prob.masked_fill(bad.unsqueeze(1), math.nan))
 
 

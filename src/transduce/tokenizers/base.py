@@ -1,22 +1,23 @@
-"""The tokenizer contract, and the vocabulary that symbol tokenizers share."""
+"""The tokenizer contract, and how a fitted tokenizer is saved and loaded."""
 
 import json
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from transduce.config import Component, Spec, options_model, validate
-from transduce.errors import CheckpointError, ConfigError
+from transduce.errors import CheckpointError
 from transduce.files import write_file
-from transduce.types import SPECIALS, UNK
-
-UNKNOWN_TEXT = "<unk>"
 
 
 class Encoding(NamedTuple):
-    """Ids of a text without specials, and each token's (start, end) in code points of that text."""
+    """Ids of a text without specials, and each token's (start, end) in code points of that text.
+
+    Offsets are places in the text as it was given, before any normal form: in order, never empty, and with
+    nothing left out between them but the spaces that a tokenizer drops. Two tokens share a stretch only
+    where a normal form made both out of it.
+    """
 
     ids: list[int]
     offsets: list[tuple[int, int]]
@@ -75,55 +76,3 @@ def load_tokenizer(path: Path) -> Tokenizer:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise CheckpointError(f"{path}: expected a tokenizer file of format 1; {error!r}") from None
     return tokenizer
-
-
-class SymbolTokenizer(Tokenizer):
-    """A tokenizer whose tokens are whole symbols listed in a vocabulary, in first-seen order.
-
-    `split` must tile the normalised text: symbols in order, joined by `joiner`.
-    """
-
-    joiner = ""
-
-    def __init__(self, min_count: int, max_size: int | None) -> None:
-        if min_count < 1 or (max_size is not None and max_size < 1):
-            raise ConfigError(f"min_count, max_size: expected at least 1; got {min_count}, {max_size}")
-        self.min_count, self.max_size = min_count, max_size
-        self.symbols: list[str] = []
-        self.index: dict[str, int] = {}
-
-    @abstractmethod
-    def split(self, text: str) -> list[tuple[str, int]]:
-        """The symbols of `text` and where each starts."""
-
-    @property
-    def vocab_size(self) -> int:
-        return len(self.symbols) + SPECIALS
-
-    def fit(self, texts: Iterable[str]) -> None:
-        counts = Counter(symbol for text in texts for symbol, _ in self.split(text))
-        kept = [symbol for symbol, count in counts.items() if count >= self.min_count]
-        if self.max_size is not None:  # the most frequent; a stable sort lets the first-seen win ties
-            chosen = set(sorted(kept, key=lambda symbol: -counts[symbol])[: self.max_size])
-            kept = [symbol for symbol in kept if symbol in chosen]
-        self.load_state({"symbols": kept})
-
-    def encode(self, text: str) -> Encoding:
-        symbols = self.split(text)
-        ids = [self.index.get(symbol, UNK) for symbol, _ in symbols]
-        return Encoding(ids, [(start, start + len(symbol)) for symbol, start in symbols])
-
-    def decode(self, ids: Iterable[int]) -> str:
-        return self.joiner.join(self.token(index) for index in ids)
-
-    def token(self, index: int) -> str:
-        return self.symbols[index - SPECIALS] if index >= SPECIALS else UNKNOWN_TEXT
-
-    def state(self) -> dict[str, Any]:
-        return {"symbols": self.symbols}
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        self.symbols = list(state["symbols"])
-        self.index = {symbol: index for index, symbol in enumerate(self.symbols, SPECIALS)}
-        if len(self.index) < len(self.symbols) or not all(isinstance(symbol, str) for symbol in self.symbols):
-            raise ValueError("expected symbols that are text, each once")

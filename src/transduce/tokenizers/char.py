@@ -4,12 +4,13 @@ from typing import Literal
 
 import regex
 
-from transduce.tokenizers.base import SymbolTokenizer
+from transduce.tokenizers.normal_form import NormalForm
+from transduce.tokenizers.symbols import CountedTokenizer
 
 CLUSTER = regex.compile(r"\X")
 
 
-class CharTokenizer(SymbolTokenizer, name="char"):
+class CharTokenizer(CountedTokenizer, name="char"):
     """One token per character; a space is a symbol like any other, so every text survives.
 
     `unit: grapheme` keeps what a reader sees as one letter together (Unicode UAX #29: క + ి is one
@@ -22,12 +23,10 @@ class CharTokenizer(SymbolTokenizer, name="char"):
         unit: Literal["grapheme", "code_point"] = "grapheme",
         min_count: int = 1,
         max_size: int | None = None,
+        normal_form: NormalForm = "none",
     ) -> None:
-        super().__init__(min_count, max_size)
+        super().__init__(min_count, max_size, normal_form)
         self.unit = unit
-
-    def normalise(self, text: str) -> str:
-        return text
 
     def split(self, text: str) -> list[tuple[str, int]]:
         if self.unit == "code_point" or (text.isascii() and "\r" not in text):  # only CR LF clusters

@@ -42,19 +42,19 @@ def heatmap_svg(translation: Translation) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _column(token: str, x: float, top: float) -> str:
+def _column(token: str, x: float, top: int) -> str:
     turn = f' transform="rotate(-90 {x} {top - 8})"' if len(token) > 2 else ""
     anchor, shift = ("start", 5) if turn else ("middle", 0)
     kind = ' class="end"' if token == "</s>" else ""  # noqa: S105 (a token of text)
     return f'<text{kind} x="{x}" y="{top - 8 + shift}" text-anchor="{anchor}"{turn}>{escape(token)}</text>'
 
 
-def _row(token: str, left: float, y: float) -> str:
+def _row(token: str, left: int, y: float) -> str:
     kind = ' class="end"' if token == "</s>" else ""  # noqa: S105 (a token of text)
     return f'<text{kind} x="{left - 8}" y="{y + 5}" text-anchor="end">{escape(token)}</text>'
 
 
-def _cells(weights: np.ndarray, rows: list[str], columns: list[str], left: float, top: float) -> list[str]:
+def _cells(weights: np.ndarray, rows: list[str], columns: list[str], left: int, top: int) -> list[str]:
     cells = []
     for i, row in enumerate(weights.tolist()):
         for j, weight in enumerate(row):
