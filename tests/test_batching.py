@@ -257,7 +257,7 @@ class Watch:
         return {"exact_match": 0.0}
 
     def run(self, validate: Callable[[], Mapping[str, float]], updates: int = 3) -> Iterator[Event]:
-        plan = Plan(updates, 1, updates, updates, "exact_match", higher_is_better=True)
+        plan = Plan(updates, 1, updates, updates, 1, "exact_match", higher_is_better=True)
         return train(
             self.model,
             self.optimizer,
@@ -288,7 +288,7 @@ def test_BAT_13_training_mode_comes_back_though_validation_raised() -> None:
         list(watch.run(fail))
     assert watch.modes == [("step", True), ("validation", False)]
     assert all(module.training for module in watch.model.modules())
-    plan = Plan(1, 1, 1, 1, "exact_match", higher_is_better=True)
+    plan = Plan(1, 1, 1, 1, 1, "exact_match", higher_is_better=True)
     with pytest.raises(OSError, match="no space left"):
         validation(watch.model, fail, plan, TrainState())
     assert watch.model.training

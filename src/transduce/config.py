@@ -215,7 +215,7 @@ _Loader.add_constructor("tag:yaml.org,2002:float", _Loader.construct_float)
 def parse_yaml(text: str, where: str) -> Any:
     """Reads YAML 1.2 scalars into plain values; `where` names the text in errors."""
     try:
-        return yaml.load(text.removeprefix("\ufeff"), _Loader)  # noqa: S506 (a SafeLoader)
+        return yaml.load(text, _Loader)  # noqa: S506 (a SafeLoader)
     except yaml.constructor.ConstructorError as error:
         raise ConfigError(f"{where}: refused: unsafe content: {error.problem}") from None
     except yaml.MarkedYAMLError as error:

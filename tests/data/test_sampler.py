@@ -81,7 +81,7 @@ def test_batches_hold_pairs_of_similar_length(mode):
     real = int(TARGET.sum()) + len(TARGET)
     assert sum(map(padded, batches)) < 1.05 * real
     sources = sum(len(batch) * int(SOURCE[batch].max()) for batch in batches)
-    assert sources < 2.1 * int(SOURCE.sum())
+    assert sources < 1.82 * int(SOURCE.sum())  # 1.73 to 1.78; 1.87 where only targets are sorted
 
 
 @pytest.mark.parametrize("mode", MODES)

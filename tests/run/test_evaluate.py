@@ -85,6 +85,8 @@ def test_TRN_07_the_log_of_the_best_model_is_what_evaluate_finds(runs, kind):
     assert logged["search"] == search.plain()
     found = evaluate(model, str(runs["dev"]), search=search.build())
     for name, metric in found["metrics"].items():
+        if name == "ter":  # too slow for every validation, unless it is what selects
+            continue
         assert metric["value"] == pytest.approx(logged["scores"][name], abs=1e-6), name
     assert 0 < logged["scores"]["exact_match"] < 1  # it has learnt, and not all
     forced = logged["scores"]["teacher_forced_accuracy"]

@@ -247,7 +247,8 @@ class Crasher:
         self.left = count
         for name in ("replace", "fsync", "open", "mkdir", "rmdir", "unlink"):
             monkeypatch.setattr(os, name, self.counted(getattr(os, name)))
-        monkeypatch.setattr(files, "open", self.opened, raising=False)
+        self.open = builtins.open
+        monkeypatch.setattr(builtins, "open", self.opened)
 
     def tick(self) -> None:
         if self.left == 0:
@@ -261,9 +262,11 @@ class Crasher:
 
         return call
 
-    def opened(self, path: Path, mode: str) -> Any:
+    def opened(self, path: Path, mode: str = "r", **options: Any) -> Any:
+        if "w" not in mode:
+            return self.open(path, mode, **options)
         self.tick()
-        file = builtins.open(path, mode)  # noqa: SIM115
+        file = self.open(path, mode, **options)
         write = file.write
 
         def half(content: bytes) -> int:

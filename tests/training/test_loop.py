@@ -23,7 +23,15 @@ INDEX = Index(
     Ragged.of([[4, 5], [6], [5, 5, 4], [7, 4], [6, 6], [4]]),
     Ragged.of([[4], [5, 6], [7], [4, 4, 4], [], [6, 5]]),
 )
-PLAN = Plan(updates=6, validate_every=3, save_every=3, report_every=2, select="value", higher_is_better=True)
+PLAN = Plan(
+    updates=6,
+    validate_every=3,
+    save_every=3,
+    report_every=2,
+    per_epoch=3,
+    select="value",
+    higher_is_better=True,
+)
 
 
 def model(dropout: float = 0.0, seed: int = 1) -> Seq2Seq:
@@ -194,7 +202,7 @@ def scripted(values: list[int]) -> Callable[[], Any]:
 
 @pytest.mark.parametrize(("patience", "validations"), [(3, 8), (0, 9), (2, 7), (1, 2), (9, 9)])
 def test_TRN_10_patience_counts_validations_since_the_best(patience, validations):
-    plan = Plan(9, 1, 100, 100, "value", higher_is_better=False)
+    plan = Plan(9, 1, 100, 100, 3, "value", higher_is_better=False)
     state = TrainState()
     scores = scripted([5, 6, 4, 5, 3, 4, 4, 4, 2])
     found = [
@@ -211,7 +219,7 @@ def test_TRN_10_patience_counts_validations_since_the_best(patience, validations
 
 
 def test_an_early_end_is_saved():
-    plan = Plan(9, 1, 100, 100, "value", higher_is_better=True)
+    plan = Plan(9, 1, 100, 100, 3, "value", higher_is_better=True)
     assert names(events(plan=plan, patience=1))[-3:] == ["step 2", "validation 2", "save 2"]
 
 
@@ -294,3 +302,56 @@ def test_scores_reach_the_event_as_they_are():
     (event, *_) = (e for e in events(scores=lambda: scores) if isinstance(e, Validation))
     assert event.scores == {"value": 0.25, "other": 3.0}
     assert (event.update, event.epoch, event.improved, event.best) == (3, 0, True, 0.25)
+
+
+@pytest.mark.parametrize("schedule", ["constant", "plateau", "inverse_sqrt", "halving", "cosine", "noam"])
+def test_TRN_08_patience_is_kept_under_every_schedule(schedule: str) -> None:
+    """Dev scores 10, 12, 11, 11.5, 11.9: stops after the fifth, the best was the second."""
+    scripted = map(float, [10, 12, 11, 11.5, 11.9, 11, 10, 9])
+    state = TrainState()
+    plan = PLAN._replace(updates=80, validate_every=1)
+    found = events(
+        plan=plan, state=state, scores=lambda: {"value": next(scripted)}, patience=3, schedule=schedule
+    )
+    validations = [event for event in found if isinstance(event, Validation)]
+    assert (len(validations), state.best, state.best_update) == (5, 12, 2)
+
+
+@pytest.mark.parametrize(("patience", "count"), [(3, 8), (0, 9)])
+def test_TRN_10_patience_starts_anew_after_an_improvement(patience: int, count: int) -> None:
+    scripted = map(float, [5, 6, 4, 5, 3, 4, 4, 4, 2])
+    state = TrainState()
+    plan = PLAN._replace(updates=9, validate_every=1, higher_is_better=False)
+    found = events(plan=plan, state=state, scores=lambda: {"value": next(scripted)}, patience=patience)
+    assert len([event for event in found if isinstance(event, Validation)]) == count
+    assert state.best_update == (5 if patience else 9)
+
+
+def test_TRN_12_the_rate_moves_with_each_update() -> None:
+    plan = PLAN._replace(updates=16, validate_every=100)
+    schedule = {"name": "inverse_sqrt", "warmup": 4}
+    found = [e for e in events(plan=plan, lr=0.001, schedule=schedule) if isinstance(e, Step)]
+    wanted = {1: 0.00025, 2: 0.0005, 3: 0.00075, 4: 0.001, 5: 0.000894427, 7: 0.000755929, 8: 0.000707107}
+    for update, rate in (wanted | {16: 0.0005}).items():
+        assert found[update - 1].lr == pytest.approx(rate, abs=1e-9)
+
+
+def test_a_plateau_lowers_the_rate_after_stalled_validations() -> None:
+    scripted = iter([5.0, 4.0, 4.0, 6.0, 4.0, 4.0, 4.0, 4.0])
+    plan = PLAN._replace(updates=8, validate_every=1)
+    schedule = {"name": "plateau", "patience": 2, "decay": 0.5}
+    found = events(
+        plan=plan, lr=1e-3, scores=lambda: {"value": next(scripted)}, patience=0, schedule=schedule
+    )
+    rates = [event.lr / 1e-3 for event in found if isinstance(event, Step)]
+    assert rates == pytest.approx([1, 1, 1, 0.5, 0.5, 0.5, 0.25, 0.25])
+
+
+def test_the_loss_may_be_averaged_over_sentences() -> None:
+    """The SGD papers divide by sentences: a larger gradient by tokens per sentence."""
+    norms = {}
+    for average in ("tokens", "sentences"):
+        network = model()
+        (step, *_) = events(network, loss_average=average, clip=None, lr=0.0)
+        norms[average] = step.gradient_norm * {"tokens": step.tokens, "sentences": 2}[average]
+    assert norms["tokens"] == pytest.approx(norms["sentences"], rel=1e-5)

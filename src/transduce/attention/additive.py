@@ -1,6 +1,5 @@
 """Additive attention."""
 
-import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
@@ -33,5 +32,5 @@ class AdditiveAttention(ScoringAttention, name="additive"):
         return Keys(self.key(values).unsqueeze(1), values.unsqueeze(1))
 
     def score(self, query: Float[Tensor, "B Q D"], keys: Keys) -> Float[Tensor, "B H Q S"]:
-        hidden = torch.tanh(self.query(query).unsqueeze(2) + keys.key)  # [B Q S units]
+        hidden = (self.query(query).unsqueeze(2) + keys.key).tanh_()  # [B Q S units]
         return self.energy(hidden).squeeze(-1).unsqueeze(1)

@@ -1,6 +1,5 @@
 """Concatenation attention."""
 
-import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
@@ -38,5 +37,5 @@ class ConcatAttention(ScoringAttention, name="concat"):
 
     def score(self, query: Float[Tensor, "B Q D"], keys: Keys) -> Float[Tensor, "B H Q S"]:
         share = query @ self.hidden.weight[:, : self.query_width].T
-        hidden = torch.tanh(share.unsqueeze(2) + keys.key)  # [B Q S units]
+        hidden = (share.unsqueeze(2) + keys.key).tanh_()  # [B Q S units]
         return self.energy(hidden).squeeze(-1).unsqueeze(1)

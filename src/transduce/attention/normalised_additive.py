@@ -41,6 +41,6 @@ class NormalisedAdditiveAttention(ScoringAttention, name="normalised_additive"):
         return Keys((self.key(values) + self.bias).unsqueeze(1), values.unsqueeze(1))
 
     def score(self, query: Float[Tensor, "B Q D"], keys: Keys) -> Float[Tensor, "B H Q S"]:
-        hidden = torch.tanh(self.query(query).unsqueeze(2) + keys.key)  # [B Q S units]
+        hidden = (self.query(query).unsqueeze(2) + keys.key).tanh_()  # [B Q S units]
         energy = self.gain * self.direction(hidden) / self.direction.weight.norm()
         return energy.squeeze(-1).unsqueeze(1)

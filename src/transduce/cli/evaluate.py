@@ -2,7 +2,9 @@
 
 import json as json_format
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from cyclopts import Parameter
 
 from transduce.cli.streams import note, silent
 from transduce.errors import ConfigError
@@ -14,7 +16,7 @@ def evaluate(
     /,
     *,
     hypotheses: Path | None = None,
-    references: Path | None = None,
+    references: Annotated[list[Path] | None, Parameter(consume_multiple=True)] = None,
     beam: int | None = None,
     batch_size: int = 64,
     json: bool = False,
@@ -31,7 +33,7 @@ def evaluate(
     hypotheses
         Scores these lines instead, without a model; needs --references.
     references
-        The right answers, line by line.
+        The right answers, line by line; several files give several right answers a line.
     beam
         Hypotheses kept at each step; 1 is greedy. Default: the run's own.
     batch_size
@@ -47,7 +49,7 @@ def evaluate(
     if (run is None) == (hypotheses is None):
         raise ConfigError("expected a run folder, or --hypotheses with --references; got both or neither")
     if run is None:
-        result = score_files(str(hypotheses), str(references), say)
+        result = score_files(str(hypotheses), [str(file) for file in references or ()], say)
     else:
         result = score_run(run, data, beam, batch_size, say)
     print(json_format.dumps(result, ensure_ascii=False) if json else table(result))
@@ -65,15 +67,17 @@ def score_run(run: str, data: str | None, beam: int | None, batch_size: int, say
     return result
 
 
-def score_files(hypotheses: str, references: str, say: Any) -> dict[str, Any]:
+def score_files(hypotheses: str, references: list[str], say: Any) -> dict[str, Any]:
     from transduce.data.pairs import read_lines
-    from transduce.metrics import measure, warnings_for
+    from transduce.metrics import by_line, check_lengths, measure, warnings_for
     from transduce.run.evaluate import report
 
-    outputs, answers = list(read_lines(hypotheses)), list(read_lines(references))
-    for warning in warnings_for(outputs, answers):
+    outputs, streams = list(read_lines(hypotheses)), [list(read_lines(file)) for file in references]
+    for stream in streams:
+        check_lengths(outputs, stream)
+    for warning in warnings_for(outputs, streams[0]):
         say(warning)
-    return report(len(outputs), measure(None, outputs, answers)) | {"search": None, "model": None}
+    return report(len(outputs), measure(None, outputs, by_line(streams))) | {"search": None, "model": None}
 
 
 def table(result: dict[str, Any]) -> str:

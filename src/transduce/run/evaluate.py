@@ -8,7 +8,7 @@ import torch
 from transduce.data.batch import pair_batch
 from transduce.data.index import Index, encode_pairs
 from transduce.data.pairs import Pair
-from transduce.metrics import Score, measure
+from transduce.metrics import Metric, Score, measure
 from transduce.run.corpus import read, require, with_columns
 from transduce.search import Search
 from transduce.training.loss import cross_entropy
@@ -54,15 +54,20 @@ def translate_pairs(
     return [result.text for result in translator.stream(sources, search=search, batch_size=batch_size)]
 
 
-def score_texts(translator: Translator, hypotheses: Sequence[str], pairs: Sequence[Pair]) -> dict[str, Score]:
-    """All metrics of hypotheses against the pairs' targets, in the form the tokenizer can give back."""
+def score_texts(
+    translator: Translator,
+    hypotheses: Sequence[str],
+    pairs: Sequence[Pair],
+    names: Sequence[str] | None = None,
+) -> dict[str, Score]:
+    """Metrics of hypotheses against the pairs' targets, in the tokenizer's normal form; None: all."""
     tokenizer = translator.target_tokenizer
     references = [tokenizer.normalise(pair.target) for pair in pairs]
 
     def split(text: str) -> list[str]:
         return [text[start:end] for start, end in tokenizer.encode(text).offsets]
 
-    return measure(None, hypotheses, references, split)
+    return measure(names, hypotheses, references, split)
 
 
 class Validator:
@@ -71,11 +76,13 @@ class Validator:
     def __init__(self, translator: Translator, pairs: list[Pair]) -> None:
         self.translator, self.pairs = translator, pairs
         self.search = translator.experiment.train.validation_search.build()
+        chosen = translator.experiment.train.select
+        self.names = [name for name in Metric.family if name != "ter" or chosen == "ter"]  # TER is slow
         self.index = encode_pairs(pairs, translator.source_tokenizer, translator.target_tokenizer)
 
     def __call__(self) -> dict[str, float]:
         hypotheses = translate_pairs(self.translator, self.pairs, search=self.search)
-        scores = score_texts(self.translator, hypotheses, self.pairs)
+        scores = score_texts(self.translator, hypotheses, self.pairs, self.names)
         loss, accuracy = teacher_forced(self.translator, self.index)
         values = {name: score.value for name, score in scores.items()}
         return {**values, "loss": loss, "teacher_forced_accuracy": accuracy}

@@ -121,4 +121,4 @@ def make_plan(settings: TrainSettings, per_epoch: int) -> Plan:
     every = min(max(per_epoch, 100), 1000) if settings.validate_every == "auto" else settings.validate_every
     save_every = every if settings.save_every == "auto" else settings.save_every
     higher = settings.select != "loss" and Metric.family[settings.select].higher_is_better
-    return Plan(updates, every, save_every, settings.log_every, settings.select, higher)
+    return Plan(updates, every, save_every, settings.log_every, per_epoch, settings.select, higher)

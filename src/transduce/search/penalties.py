@@ -4,14 +4,13 @@ The length L counts generated tokens, EOS in, BOS out. A larger alpha favours lo
 """
 
 from abc import ABC, abstractmethod
-from typing import TypeVar
 
 from torch import Tensor
 
 from transduce.config import Component
 from transduce.errors import ConfigError
 
-Number = TypeVar("Number", float, Tensor)
+Number = float | Tensor
 
 
 class LengthPenalty(Component, ABC):
@@ -21,7 +20,7 @@ class LengthPenalty(Component, ABC):
     """
 
     @abstractmethod
-    def divisor(self, length: Number) -> Number | float:
+    def divisor(self, length: Number) -> Number:
         """What the sum is divided by at this length."""
 
 

@@ -1,7 +1,7 @@
 """The one training loop: a generator of events, which progress bars, logs and saves consume."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 from pydantic import Field
@@ -12,6 +12,7 @@ from transduce.data.batch import Batch
 from transduce.errors import TrainingError
 from transduce.training.loss import cross_entropy
 from transduce.training.optimizers import OptimizerSettings
+from transduce.training.schedules import Moment, Schedule
 from transduce.training.state import TrainState
 
 Batches = Callable[[int, int], Iterator[Batch]]  # (epoch, position) to the rest of that epoch
@@ -22,6 +23,8 @@ class LoopSettings(Settings):
     """The part of `train:` that the loop itself reads."""
 
     optimizer: Spec[OptimizerSettings] = Spec(OptimizerSettings, "adam")
+    schedule: Spec[Schedule] = Spec(Schedule, "constant")
+    loss_average: Literal["tokens", "sentences"] = "tokens"  # what an update's summed loss is divided by
     clip: float | None = Field(default=1.0, gt=0)  # greatest gradient norm
     label_smoothing: float = Field(default=0.0, ge=0, lt=1)
     patience: int = Field(default=10, ge=0)  # validations without a new best; 0 never stops early
@@ -34,6 +37,7 @@ class Plan(NamedTuple):
     validate_every: int
     save_every: int
     report_every: int
+    per_epoch: int
     select: str
     higher_is_better: bool
 
@@ -95,8 +99,10 @@ def train(
     loss is not finite, before parameters are changed.
     """
     model.train()
+    schedule = settings.schedule.build()
     while not state.finished:
         for batch in batches(state.epoch, state.position):
+            set_rate(optimizer, schedule, plan, state)
             step = update(model, optimizer, batch, settings, state)
             state.position += 1
             if step is None:
@@ -108,6 +114,8 @@ def train(
             due = state.update % plan.validate_every == 0 or ended
             if due:
                 yield validation(model, validate, plan, state)
+                stalled = state.bad_validations and schedule.stalled_validations
+                state.reductions += bool(stalled and state.bad_validations % stalled == 0)
                 state.finished = ended or 0 < settings.patience <= state.bad_validations
             stopping = stop()  # asked once: a signal between two answers would end without a save
             if due or state.update % plan.save_every == 0 or stopping:
@@ -117,6 +125,14 @@ def train(
         state.epoch, state.position = state.epoch + 1, 0
 
 
+def set_rate(optimizer: torch.optim.Optimizer, schedule: Schedule, plan: Plan, state: TrainState) -> None:
+    """Gives the optimizer the learning rate of the next update."""
+    epochs = state.epoch + state.position / plan.per_epoch
+    moment = Moment(state.update + 1, epochs, plan.updates, state.reductions)
+    for group in optimizer.param_groups:
+        group["lr"] = optimizer.defaults["lr"] * schedule.factor(moment)
+
+
 def update(
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
@@ -124,13 +140,13 @@ def update(
     settings: LoopSettings,
     state: TrainState,
 ) -> Step | None:
-    """One step of the optimizer on the mean loss per real token; None for a batch without any."""
+    """One step of the optimizer on the loss per token or sentence; None for a batch without a token."""
     if not batch.target_mask.any():
         return None
     output = model(batch.source, batch.inputs)
     loss = cross_entropy(output.log_probs, batch.target, batch.target_mask, settings.label_smoothing)
     optimizer.zero_grad(set_to_none=True)
-    (loss.total / loss.tokens).backward()
+    (loss.total / {"tokens": loss.tokens, "sentences": len(batch.target)}[settings.loss_average]).backward()
     limit = float("inf") if settings.clip is None else settings.clip
     norm = nn.utils.clip_grad_norm_(model.parameters(), limit)
     if not norm.isfinite():

@@ -49,3 +49,52 @@ class Sgd(OptimizerSettings, name="sgd"):
 
     def build(self, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
         return torch.optim.SGD(parameters, lr=self.lr)
+
+
+class AdamW(OptimizerSettings, name="adamw"):
+    """Adam with decoupled weight decay (Loshchilov and Hutter 2019, arXiv:1711.05101)."""
+
+    def __init__(
+        self,
+        *,
+        lr: float = 1e-3,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-8,
+        weight_decay: float = 0.01,
+    ) -> None:
+        for name, value in {"lr": lr, "epsilon": epsilon, "weight_decay": weight_decay}.items():
+            check_range(name, value)
+        check_range("beta1", beta1, below=1.0)
+        check_range("beta2", beta2, below=1.0)
+        self.options = {"lr": lr, "betas": (beta1, beta2), "eps": epsilon, "weight_decay": weight_decay}
+
+    def build(self, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
+        return torch.optim.AdamW(parameters, fused=True, **self.options)
+
+
+class Adadelta(OptimizerSettings, name="adadelta"):
+    """Adadelta (Zeiler 2012, arXiv:1212.5701), with the ρ and ε of Bahdanau et al. 2015."""
+
+    def __init__(self, *, lr: float = 1.0, rho: float = 0.95, epsilon: float = 1e-6) -> None:
+        check_range("lr", lr)
+        check_range("rho", rho, below=1.0)
+        check_range("epsilon", epsilon)
+        self.lr, self.rho, self.epsilon = lr, rho, epsilon
+
+    def build(self, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
+        return torch.optim.Adadelta(parameters, lr=self.lr, rho=self.rho, eps=self.epsilon)
+
+
+class Adagrad(OptimizerSettings, name="adagrad"):
+    """Adagrad (Duchi et al. 2011); See et al. 2017 start its sums at .1 with a rate of .15."""
+
+    def __init__(self, *, lr: float = 0.01, initial: float = 0.0, epsilon: float = 1e-10) -> None:
+        for name, value in {"lr": lr, "initial": initial, "epsilon": epsilon}.items():
+            check_range(name, value)
+        self.lr, self.initial, self.epsilon = lr, initial, epsilon
+
+    def build(self, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
+        return torch.optim.Adagrad(
+            parameters, lr=self.lr, initial_accumulator_value=self.initial, eps=self.epsilon
+        )

@@ -15,6 +15,7 @@ class TrainState:
     best: float | None = None
     best_update: int = 0
     bad_validations: int = 0  # since the best
+    reductions: int = 0  # of the learning rate, for dev scores that stalled
     finished: bool = False
     loss: float = 0.0  # sums over target tokens since the last report
     correct: int = 0
