@@ -6,7 +6,7 @@ import warnings
 from typing import Any, Literal
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -370,6 +370,8 @@ trees = st.recursive(
 
 
 @given(trees)
+@example("a\x85b \u2028c\u2029 \r\n d\n")
+@example({"\x85": "\x85", "1e-3": "no", "": [" ", "- x", "a: b", "#"]})
 def test_yaml_gives_back_what_was_written(tree):
     assert parse_yaml(dump_yaml({"tree": tree}), WHERE) == {"tree": tree}
 

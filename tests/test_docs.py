@@ -1,5 +1,6 @@
 """What the documentation promises of the tree."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -23,12 +24,17 @@ def test_every_room_is_in_the_architecture_and_has_a_docstring():
         assert path.read_text(encoding="utf-8").startswith('"""'), path
 
 
-def test_no_source_file_or_function_grew_too_long():
-    import ast
+def code_lines(function: ast.FunctionDef) -> int:
+    """Lines of a function, its docstring aside."""
+    first = function.body[0]
+    docstring = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+    return function.end_lineno - function.lineno - (first.end_lineno - first.lineno + 1) * docstring
 
+
+def test_no_source_file_or_function_grew_too_long():
     for path in (ROOT / "src").rglob("*.py"):
         text = path.read_text(encoding="utf-8")
         assert text.count("\n") <= 300, path
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.FunctionDef):
-                assert node.end_lineno - node.lineno < 40, f"{path}: {node.name}"
+                assert code_lines(node) < 40, f"{path}: {node.name}"

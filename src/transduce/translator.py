@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 import torch
@@ -81,7 +81,7 @@ class Translator:
         self.target_tokenizer.save(folder / "tokenizer.target.json", settings.target)
         write_file(folder / "config.yaml", dump_yaml(self.experiment.model_dump()).encode())
 
-    def searcher(self, **options: int) -> Search:
+    def searcher(self, **options: Any) -> Search:
         """The experiment's search with some options changed, such as width or n_best."""
         spec = self.experiment.search
         return Spec(spec.kind, spec.name, {**spec.options, **options}).build()

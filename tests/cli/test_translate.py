@@ -2,6 +2,7 @@
 
 import json
 import queue
+import select
 import signal
 import subprocess
 import sys
@@ -158,35 +159,38 @@ def test_more_lines_than_one_group_holds_keep_their_order(command, trained, mode
 def start(trained) -> subprocess.Popen:
     command = [sys.executable, "-m", "transduce", "translate", str(trained)]
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    return subprocess.Popen(command, **pipes)
+    return subprocess.Popen(command, bufsize=0, **pipes)
 
 
-def ask(process: subprocess.Popen, text: str) -> None:
+def answers(process: subprocess.Popen, text: str, count: int) -> list[str]:
+    """Writes lines, and waits for answers while the input stays open."""
     process.stdin.write(text.encode())
-    process.stdin.flush()
+    found = []
+    for _ in range(count):
+        if not select.select([process.stdout], [], [], 30)[0]:
+            process.kill()
+            pytest.fail(f"no answer in half a minute after {found}")
+        found.append(process.stdout.readline().decode().rstrip("\n"))
+    return found
 
 
 def test_lines_are_answered_as_they_come_until_no_one_listens(trained, model):
     with start(trained) as process:
         for line in LINES[:3]:
-            ask(process, f"{line}\n")
-            assert process.stdout.readline().decode() == texts(model, [line])[0] + "\n"
-        ask(process, "one\n\n2\n")
-        assert [process.stdout.readline().decode().rstrip("\n") for _ in range(3)] == texts(
-            model, ["one", "", "2"]
-        )
+            assert answers(process, f"{line}\n", 1) == texts(model, [line])
+        assert answers(process, "one\n\n2\n", 3) == texts(model, ["one", "", "2"])
         process.stdout.close()  # as `| head -6` does
-        ask(process, "one\n")
-        assert process.wait(20) == 128 + signal.SIGPIPE
+        process.stdin.write(b"one\n")
+        assert process.wait(30) == 128 + signal.SIGPIPE
         assert process.stderr.read() == b""
 
 
-def test_ctrl_c_ends_it_in_peace_while_it_waits(trained):
+def test_ctrl_c_ends_it_in_peace_while_it_waits(trained, model):
     with start(trained) as process:
-        ask(process, "one\n")
-        assert process.stdout.readline()
+        assert answers(process, "one\n", 1) == texts(model, ["one"])
         time.sleep(0.1)
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 130
-        assert b"Traceback" not in (said := process.stderr.read())
+        assert process.wait(30) == 130
+        said = process.stderr.read()
+        assert b"Traceback" not in said
         assert b"Fatal" not in said

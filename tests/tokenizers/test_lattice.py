@@ -5,11 +5,12 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from transduce.tokenizers.lattice import Lattice
 
+STEADY = settings(deadline=None, derandomize=True, database=None)
 PIECES = ["abc", "ab", "bc", "aa", "cab", "a", "b", "c"]
 INDEX = {piece: number for number, piece in enumerate(PIECES)}
 scores = st.lists(st.floats(-9, 0), min_size=len(PIECES), max_size=len(PIECES)).map(np.array)
@@ -40,6 +41,7 @@ def by_hand(words: list[str], scores: np.ndarray, counts: list[float], alive: np
     return expected
 
 
+@STEADY
 @given(words=words, scores=scores, count=st.floats(1, 9))
 def test_expected_counts(words, scores, count):
     counts = [count + place for place in range(len(words))]
@@ -53,6 +55,7 @@ def test_expected_counts(words, scores, count):
     np.testing.assert_allclose(found, by_hand(words, scores, counts, alive), atol=1e-9)
 
 
+@STEADY
 @given(words=words, scores=scores)
 def test_the_best_cutting(words, scores):
     best = [max(scores[way].sum() for way in cuttings(word)) for word in words]

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from transduce.config import Spec, options_model
@@ -16,6 +16,7 @@ from transduce.tokenizers import Tokenizer, load_tokenizer, subword
 from transduce.tokenizers.subword import WORDS
 from transduce.types import SPECIALS, UNK
 
+STEADY = settings(deadline=None, derandomize=True, database=None)
 KINDS = [name for name, kind in Tokenizer.family.items() if issubclass(kind, subword.SubwordTokenizer)]
 VERBS = [
     f"{verb}{end}" for verb in ("walk", "talk", "jump", "play", "cook") for end in ("", "s", "ed", "ing")
@@ -41,6 +42,7 @@ def test_there_are_three_kinds():
 
 
 @pytest.mark.parametrize("border", list(WORDS))
+@STEADY
 @given(text=texts)
 def test_words_tile_any_text(border, text):
     words = WORDS[border].findall(text)
@@ -72,6 +74,7 @@ def test_where_words_end(text, border, words):
 
 @every_kind
 @pytest.mark.parametrize("border", list(WORDS))
+@STEADY
 @given(seen=several, text=texts)
 def test_pieces_tile_any_text_and_come_back(name, border, seen, text):
     tokenizer = fitted(name, seen, border=border, vocab_size=40)
@@ -90,6 +93,7 @@ def test_pieces_tile_any_text_and_come_back(name, border, seen, text):
 
 
 @every_kind
+@STEADY
 @given(seen=several)
 def test_every_known_character_is_a_token(name, seen):
     tokenizer = fitted(name, seen)
@@ -132,8 +136,9 @@ def test_vocab_size_counts_everything(name, size):
 
 @every_kind
 def test_the_rarest_characters_go_first(name):
-    tokenizer = fitted(name, ["aaa bb c"], vocab_size=SPECIALS + 2)
-    assert sorted(tokenizer.token(index) for index in (4, 5)) == [" ", "a"]  # of equals the first code point
+    tokenizer = fitted(name, ["ccc bb aa"], vocab_size=SPECIALS + 3)
+    kept = sorted(tokenizer.token(index) for index in (4, 5, 6))
+    assert kept == [" ", "a", "c"]  # of equals the first code points stay
     tokenizer = fitted(name, ["aaa bb c"], min_count=2)
     assert [index == UNK for index in tokenizer.encode("c").ids] == [True]
     assert UNK not in tokenizer.encode("a b").ids
