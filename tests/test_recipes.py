@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import torch
 
 from transduce import recipes
 from transduce.experiment import Experiment, load_experiment
@@ -21,8 +22,8 @@ def smaller(experiment: Experiment, file: Path) -> list[str]:
         elif "size" in spec.options:
             overrides.append(f"data.{part}.size={size}")
     for side in ("encoder", "decoder"):
-        width = getattr(experiment.model, side).plain()["width"]
-        overrides += [f"model.{side}.width=16"] * (width > 64)
+        large = getattr(experiment.model, side).plain()["width"] > 64
+        overrides += [f"model.{side}.width=16", f"model.{side}.embedding=8"] * large
     return overrides
 
 
@@ -43,3 +44,41 @@ def test_it_trains_and_scores(name, tmp_path):
     assert train_run(load_experiment(name, overrides), tmp_path / "run").translate("x") == model.translate(
         "x"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        # embeddings and output layer, then per layer and direction 4 (LSTM) or 3 (GRU) gates of
+        # width · (inputs + width + 2 biases), then the attention's own
+        ("sutskever-2014", 160e6 + 80e6 + (80e6 + 80e3) + 2 * 4 * 4 * 1000 * 2002),  # 384M, as in the paper
+        (
+            "bahdanau-2015",
+            2 * 30e3 * 620  # embeddings
+            + 2 * 3 * 1000 * (620 + 1000 + 2)  # encoder, two directions
+            + 3 * 1000 * (620 + 1000 + 2 + 2000)  # decoder, with the context fed to it
+            + (1000 + 2000 + 1) * 1000  # attention: W_a, U_a, v_a
+            + (1000 + 1) * 1000  # s_0 from the backward state
+            + 1000 * (1000 + 620 + 2000)  # maxout over pairs
+            + (500 + 1) * 30e3,
+        ),
+        (
+            "luong-2015",
+            2 * 50e3 * 1000
+            + 2 * 4 * 4 * 1000 * 2002
+            + 4 * 1000 * 1000  # input feeding
+            + 1000 * 1000  # general
+            + 1000 * 1000
+            + 1000  # local-p: W_p, v_p
+            + 2000 * 1000  # W_c
+            + 1001 * 50e3,
+        ),
+    ],
+)
+def test_a_papers_recipe_has_its_size(name, expected):
+    """Built without memory, on the meta device, at the vocabulary sizes that the recipe allows."""
+    experiment = load_experiment(name)
+    sizes = [getattr(experiment.tokenizer, side).options["max_size"] + 4 for side in ("source", "target")]
+    with torch.device("meta"):
+        model = experiment.model.build(*sizes)
+    assert sum(parameter.numel() for parameter in model.parameters()) == expected
