@@ -41,3 +41,12 @@ def test_it_survives_being_written_as_json():
     _, state = history([0.1, 0.3, 0.2], higher=True)
     state.loss, state.tokens = 0.1 + 0.2, 7
     assert TrainState(**json.loads(json.dumps(state.plain()))) == state
+
+
+def test_among_equals_the_lower_loss_is_the_better_model_but_patience_runs_on():
+    state, improved = TrainState(), []
+    for update, (value, loss) in enumerate([(0.9, 0.5), (0.9, 0.4), (0.9, 0.45), (0.8, 0.1), (0.9, 0.3)], 1):
+        state.update = update
+        improved.append(state.improved(value, higher_is_better=True, loss=loss))
+    assert improved == [True, True, False, False, True]
+    assert (state.best, state.best_loss, state.best_update, state.bad_validations) == (0.9, 0.3, 5, 4)

@@ -13,6 +13,7 @@ class TrainState:
     epoch: int = 0
     position: int = 0
     best: float | None = None
+    best_loss: float = math.inf  # the dev loss beside it, which decides between equals
     best_update: int = 0
     bad_validations: int = 0  # since the best
     reductions: int = 0  # of the learning rate, for dev scores that stalled
@@ -21,14 +22,18 @@ class TrainState:
     correct: int = 0
     tokens: int = 0
 
-    def improved(self, value: float, *, higher_is_better: bool) -> bool:
-        """Takes in a validation's value; says whether it is the best so far. NaN never is."""
-        better = self.best is None or (value > self.best if higher_is_better else value < self.best)
-        if better and not math.isnan(value):
-            self.best, self.best_update, self.bad_validations = value, self.update, 0
-            return True
-        self.bad_validations += 1
-        return False
+    def improved(self, value: float, *, higher_is_better: bool, loss: float = math.inf) -> bool:
+        """Takes in a validation's value; says whether it makes the best model so far. NaN never does.
+
+        Among equal values the lower dev loss is better, but only a better value renews the patience.
+        """
+        renewed = self.best is None or (value > self.best if higher_is_better else value < self.best)
+        renewed = renewed and not math.isnan(value)
+        self.bad_validations = 0 if renewed else self.bad_validations + 1
+        if not renewed and not (value == self.best and loss < self.best_loss):
+            return False
+        self.best, self.best_loss, self.best_update = value, loss, self.update
+        return True
 
     def plain(self) -> dict[str, Any]:
         return asdict(self)
