@@ -24,6 +24,10 @@ class TrainingError(RuntimeError):
     """Training went wrong in a way that going on cannot mend."""
 
 
+class ModelError(ValueError):
+    """A model whose numbers cannot be used, such as one that gives NaN."""
+
+
 class Interrupted(Exception):
     """Work was stopped by a signal, with everything saved."""
 

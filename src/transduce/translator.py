@@ -9,6 +9,8 @@ from typing import Any, overload
 
 import numpy as np
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from transduce.config import Spec, dump_yaml
 from transduce.data.batch import Batch, pad, pair_batch, source_batch
@@ -19,7 +21,7 @@ from transduce.errors import CheckpointError, ConfigError, DataError
 from transduce.experiment import Experiment, load_experiment
 from transduce.files import write_file
 from transduce.model import Seq2Seq
-from transduce.search import Beam, Decoded, Search, decode
+from transduce.search import Beam, Decoded, Search, Transform, decode
 from transduce.tokenizers import Encoding, Tokenizer, load_tokenizer
 from transduce.training.checkpoint import load_model, save_model
 from transduce.translation import END, Translation
@@ -182,8 +184,10 @@ class Translator:
         lengths = torch.tensor([len(encoding.ids) for _, encoding in chosen])
         source = source_batch((e.ids for _, e in chosen), eos=self.experiment.model.source_eos)
         limits = search.max_length.of(lengths)
+        # an unknown token that was never a target in training has a probability of noise
+        never = [PAD, BOS, UNK] if self.target_tokenizer.complete else [PAD, BOS]
         found = decode(
-            self.model, source, search, bos=BOS, eos=EOS, max_length=limits, transforms=[never_special]
+            self.model, source, search, bos=BOS, eos=EOS, max_length=limits, transforms=[forbid(never)]
         )
         results = [self._describe(text, encoding, found, row) for row, (text, encoding) in enumerate(chosen)]
         if attention:
@@ -242,6 +246,10 @@ def ranks(results: list[Translation]) -> list[tuple[int, int]]:
     return [(row, n) for row, result in enumerate(results) for n in range(len(result.n_best))]
 
 
-def never_special(log_probs: torch.Tensor, beam: Beam) -> torch.Tensor:
-    """PAD and BOS are never output."""
-    return log_probs.index_fill(-1, torch.tensor([PAD, BOS], device=log_probs.device), -torch.inf)
+def forbid(ids: list[int]) -> Transform:
+    """The transform after which these ids are never output."""
+
+    def transform(log_probs: Float[Tensor, "B K V"], beam: Beam) -> Float[Tensor, "B K V"]:
+        return log_probs.index_fill(-1, torch.tensor(ids, device=log_probs.device), -torch.inf)
+
+    return transform

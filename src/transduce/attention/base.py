@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from transduce.attention.normalizers import Normalizer
 from transduce.attention.windows import Window
 from transduce.config import Component, Spec
-from transduce.errors import ConfigError
+from transduce.errors import ConfigError, ModelError
 
 
 class Keys(NamedTuple):
@@ -113,7 +113,7 @@ def check_memory(values: Tensor, mask: Tensor) -> None:
             f"got {tuple(values.shape)} and {mask.dtype} {tuple(mask.shape)}"
         )
     if not values.isfinite().all():
-        raise ValueError("attention: encoder states hold NaN or infinity; a mask does not make them safe")
+        raise ModelError("attention: encoder states hold NaN or infinity; a mask does not make them safe")
 
 
 def check_query(query: Tensor, mask: Tensor) -> None:

@@ -8,7 +8,7 @@ from importlib.metadata import version
 
 from cyclopts import App, CycloptsError, Parameter
 
-from transduce.errors import Interrupted, TrainingError, TransduceError
+from transduce.errors import Interrupted, ModelError, TrainingError, TransduceError
 
 STDIN = "<stdin>"  # what a bare "-" becomes: the parser takes dashes for options
 
@@ -44,7 +44,7 @@ def run(arguments: list[str]) -> int:
         sys.stdout.flush()
     except (CycloptsError, TransduceError) as error:
         return complain(str(error), 2)
-    except TrainingError as error:
+    except (TrainingError, ModelError) as error:
         return complain(str(error), 1)
     except Interrupted as error:
         return complain(str(error), 128 + error.signal)

@@ -2,8 +2,8 @@
 
 from transduce.config import discover
 from transduce.search.base import Beam, Growth, MaxLength, Search
-from transduce.search.loop import Decoded, decode
+from transduce.search.loop import Decoded, Transform, decode
 
 discover(__name__, __path__)
 
-__all__ = ["Beam", "Decoded", "Growth", "MaxLength", "Search", "decode"]
+__all__ = ["Beam", "Decoded", "Growth", "MaxLength", "Search", "Transform", "decode"]

@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from transduce.errors import ModelError
 from transduce.search.base import Growth
 
 
@@ -55,7 +56,7 @@ def record(growth: Growth, rows: Int[Tensor, " B"], sentences: int) -> History:
 def trace_back(pool: Pool, history: list[History]) -> Decoded:
     """Follows the back-pointers of every result at once, from its end to its beginning."""
     if not pool.log_prob[:, 0].gt(-math.inf).all():  # NaN is not greater than anything
-        raise ValueError("search: no hypothesis with a finite log-probability; does the model give NaN?")
+        raise ModelError("search: no hypothesis with a finite log-probability; does the model give NaN?")
     longest = int(pool.length.max())
     tokens = pool.length.new_zeros(*pool.length.shape, longest)
     sums = pool.log_prob.new_zeros(*pool.length.shape, longest + 2)  # after BOS, each symbol, EOS

@@ -31,6 +31,11 @@ class Tokenizer(Component, ABC):
     def vocab_size(self) -> int:
         """Number of ids, the four specials included."""
 
+    @property
+    @abstractmethod
+    def complete(self) -> bool:
+        """Whether every token of the training texts has an id, so that none of them was read as unknown."""
+
     @abstractmethod
     def fit(self, texts: Iterable[str]) -> None:
         """Learns the vocabulary; the same texts give the same ids in every process."""

@@ -50,6 +50,10 @@ class SubwordTokenizer(SymbolTokenizer):
         self.alphabet: set[str] = set()
         self.remembered: dict[str, list[str]] = {}
 
+    @property
+    def complete(self) -> bool:
+        return self.min_count == 1 and len(self.alphabet) < self.room
+
     @abstractmethod
     def learn(self, words: Mapping[str, int], alphabet: list[str]) -> dict[str, Any]:
         """The state learnt from how often each word was seen; words hold characters of `alphabet` only."""

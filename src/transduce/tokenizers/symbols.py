@@ -72,6 +72,10 @@ class CountedTokenizer(SymbolTokenizer):
             raise ConfigError(f"min_count, max_size: expected at least 1; got {min_count}, {max_size}")
         self.min_count, self.max_size = min_count, max_size
 
+    @property
+    def complete(self) -> bool:
+        return self.min_count == 1 and self.max_size is None
+
     def fit(self, texts: Iterable[str]) -> None:
         normal = (normalised(text, self.normal_form) for text in texts)
         counts = Counter(symbol for text in normal for symbol, _ in self.split(text))

@@ -1,6 +1,5 @@
 """The one training loop: a generator of events, which progress bars, logs and saves consume."""
 
-import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
@@ -178,6 +177,6 @@ def validation(model: nn.Module, validate: Validate, plan: Plan, state: TrainSta
         scores = validate()
     finally:
         model.train()
-    loss = scores.get("loss", math.inf)
+    loss = scores.get("loss")
     improved = state.improved(scores[plan.select], higher_is_better=plan.higher_is_better, loss=loss)
     return Validation(state.update, state.epoch, scores, improved, state.best, state.bad_validations)

@@ -1,6 +1,7 @@
 """Where training stands: everything the loop alone decides on."""
 
 import math
+import operator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ class TrainState:
     epoch: int = 0
     position: int = 0
     best: float | None = None
-    best_loss: float = math.inf  # the dev loss beside it, which decides between equals
+    best_loss: float | None = None  # the dev loss beside it, which decides between equals
     best_update: int = 0
     bad_validations: int = 0  # since the best
     reductions: int = 0  # of the learning rate, for dev scores that stalled
@@ -22,7 +23,7 @@ class TrainState:
     correct: int = 0
     tokens: int = 0
 
-    def improved(self, value: float, *, higher_is_better: bool, loss: float = math.inf) -> bool:
+    def improved(self, value: float, *, higher_is_better: bool, loss: float | None = None) -> bool:
         """Takes in a validation's value; says whether it makes the best model so far. NaN never does.
 
         Among equal values the lower dev loss is better, but only a better value renews the patience.
@@ -30,7 +31,8 @@ class TrainState:
         renewed = self.best is None or (value > self.best if higher_is_better else value < self.best)
         renewed = renewed and not math.isnan(value)
         self.bad_validations = 0 if renewed else self.bad_validations + 1
-        if not renewed and not (value == self.best and loss < self.best_loss):
+        losses = (math.nan if known is None else known for known in (loss, self.best_loss))
+        if not renewed and not (value == self.best and operator.lt(*losses)):
             return False
         self.best, self.best_loss, self.best_update = value, loss, self.update
         return True
