@@ -1,4 +1,4 @@
-"""Quality on real data with all defaults: trains, evaluates the test part, prints one line a run and the mean.
+"""Quality on real data with all defaults: trains, evaluates the test part, prints each run and the mean.
 
 Run: python benchmarks/quality.py FOLDER NAME … [--seeds N] [--set key.path=value …]
 FOLDER holds NAME_train.tsv, NAME_dev.tsv and NAME_test.tsv, as the SIGMORPHON g2p shared tasks lay them out.
@@ -15,7 +15,9 @@ from transduce.run import evaluate
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path)
     parser.add_argument("names", nargs="+")
     parser.add_argument("--seeds", type=int, default=1)
@@ -29,7 +31,8 @@ def main() -> None:
                 overrides = (*files, f"seed={seed}", *arguments.overrides)
                 metrics = evaluate(transduce.train("g2p", *overrides, run=run))["metrics"]
             errors.append(100 * (1 - metrics["exact_match"]["value"]))
-            print(f"{name:<10} seed {seed}  WER {errors[-1]:6.2f}  PER {metrics['wer']['value']:6.2f}", flush=True)
+            per = metrics["wer"]["value"]
+            print(f"{name:<10} seed {seed}  WER {errors[-1]:6.2f}  PER {per:6.2f}", flush=True)
     print(f"mean WER {statistics.mean(errors):.2f} over {len(errors)} runs")
 
 

@@ -211,10 +211,11 @@ def test_the_defaults(name):
         {"symbols": ["a", "ab"]},  # no b
         {"symbols": ["a", ""]},
         {"merges": [["a", "z"]], "scores": [1.0]},
-        {"merges": [["a"]], "scores": None},
-        {"merges": None, "scores": ["x"] * 8},
-        {"merges": [["a", "b", "c"]], "scores": [float("nan")] * 8},
-        {"merges": [[1, 2]], "scores": [float("-inf")] * 8},
+        {"merges": [["a"]], "scores": [0.0] * 99},
+        {"merges": [["a", "b", "c"]], "scores": [float("nan")]},
+        {"merges": [[1, 2]], "scores": [float("-inf")]},
+        {"merges": None, "scores": ["x"]},
+        {"merges": 1, "scores": None},
     ],
     ids=str,
 )
@@ -225,6 +226,8 @@ def test_a_damaged_state_is_refused(name, tmp_path, change):
     state = tokenizer.state()
     if not set(change) & set(state):
         return
+    if change.get("scores") and len(change["scores"]) == 1 and change["scores"] != [1.0]:
+        change = {"scores": change["scores"] * len(tokenizer.symbols)}
     tree = json.loads(path.read_text())
     path.write_text(json.dumps({**tree, "state": {**state, **change}}))
     with pytest.raises(CheckpointError, match="expected a tokenizer file of format 1"):

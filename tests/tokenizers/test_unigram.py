@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from transduce.tokenizers import unigram
-from transduce.tokenizers.unigram import UnigramTokenizer, common, frequent
+from transduce.tokenizers.unigram import Learner, UnigramTokenizer, common, frequent
 
 STEADY = settings(deadline=None, derandomize=True, database=None)
 STEMS = ["walk", "talk", "jump", "play", "cook", "clean", "open", "wait", "paint", "climb", "laugh", "rest"]
@@ -48,10 +48,42 @@ def test_encoding_finds_the_most_probable_pieces(words, size, text):
 def test_scores_are_the_logarithms_of_probabilities(words, size, longest):
     tokenizer = fitted(words, vocab_size=size, max_length=longest)
     assert math.fsum(map(math.exp, tokenizer.scores)) == pytest.approx(1, abs=1e-4)
-    assert tokenizer.scores == sorted(tokenizer.scores, reverse=True)
+    order = [(-score, piece) for score, piece in zip(tokenizer.scores, tokenizer.symbols, strict=True)]
+    assert order == sorted(order)
     assert all(score == round(score, 6) for score in tokenizer.scores)
     assert all(len(piece) <= longest for piece in tokenizer.symbols)
     assert len(tokenizer.symbols) <= size - 4
+
+
+def test_a_sum_by_hand():
+    tokenizer = fitted(["ab"] * 10)
+    whole, letter = 10 / 30, 10 / 30
+    share = whole / (whole + letter * letter)
+    whole, letter = 10 * share - 0.5, 10 * (1 - share) - 0.5
+    whole, letter = whole / (whole + 2 * letter), letter / (whole + 2 * letter)
+    share = whole / (whole + letter * letter)
+    whole, letter = 10 * share - 0.5, 0.1  # a letter is expected once in twenty words, hence not at all
+    total = whole + 2 * letter
+    assert tokenizer.symbols == ["ab", "a", "b"]
+    assert tokenizer.scores == pytest.approx(
+        [math.log(part / total) for part in (whole, letter, letter)], abs=1e-6
+    )
+
+
+def test_what_is_needed_most_stays():
+    rare = [a + b for a in "abcd" for b in "efgh"]
+    tokenizer = fitted(["the"] * 50 + rare * 2 + ["every"] * 40, vocab_size=4 + 14 + 2)
+    assert sorted(piece for piece in tokenizer.symbols if len(piece) > 1) == ["every", "the"]
+
+
+@pytest.mark.parametrize(("wanted", "left"), [(0, 15), (14, 15), (15, 15), (16, 16), (19, 19)])
+def test_pruning_is_gradual(wanted, left):
+    words = {a + b: 9 for a in "abcd" for b in "efghi"}
+    learner = Learner(words, words, list("abcdefghi"))
+    learner.maximise()
+    assert learner.alive.sum() == 20 + 9
+    learner.prune(wanted)
+    assert learner.alive.sum() == left + 9
 
 
 def test_stems_and_endings_are_found():
@@ -90,7 +122,7 @@ def test_learning_ends_however_little_room_there_is(size):
 
 
 def test_only_the_most_frequent_words_are_read(monkeypatch):
-    words = {"ab": 3, "cde": 5, "f": 1, "gh": 3}
+    words = {"gh": 3, "cde": 5, "f": 1, "ab": 3}
     assert list(common(words)) == ["cde", "ab", "gh", "f"]
     monkeypatch.setattr(unigram, "READ", 5)
     assert list(common(words)) == ["cde", "ab"]
@@ -106,3 +138,4 @@ def test_frequent_stretches():
     assert frequent({"abc": 2}, 2, 99) == {"ab": 2, "bc": 2}
     assert frequent({"abc": 2}, 9, 1) == {"abc": 2}
     assert frequent({"abc": 2}, 1, 9) == {}
+    assert list(frequent({"cd": 2, "ab": 2, "efg": 2}, 9, 9)) == ["efg", "ab", "cd", "ef", "fg"]

@@ -62,8 +62,8 @@ class UnigramTokenizer(SubwordTokenizer, name="unigram"):
     def load_state(self, state: dict[str, Any]) -> None:
         self.set_pieces(state["symbols"])
         self.scores = [float(score) for score in state["scores"]]
-        if len(self.scores) != len(self.symbols) or not all(map(math.isfinite, self.scores)):
-            raise ValueError("scores: expected a finite number for each piece")
+        if not all(map(math.isfinite, self.scores)):
+            raise ValueError("scores: expected finite numbers")
         self.model = Unigram(vocab=list(zip(self.symbols, self.scores, strict=True)))
 
 
@@ -71,11 +71,8 @@ def learn_scores(
     words: Mapping[str, int], alphabet: list[str], size: int, max_length: int
 ) -> dict[str, float]:
     """log p of each piece: the alphabet and the most useful stretches, at most `size` in all."""
-    if not alphabet:
-        return {}
     read = common(words)
-    seeds = frequent(read, max_length, SEEDS * size)
-    learner = Learner(read, seeds, alphabet)
+    learner = Learner(read, frequent(read, max_length, SEEDS * size), alphabet)
     while True:
         for _ in range(ROUNDS):
             learner.maximise()
