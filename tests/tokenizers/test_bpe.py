@@ -94,3 +94,13 @@ def test_ids_are_letters_by_code_point_then_merges_by_age():
     assert tokenizer.symbols == [" ", "a", "b", "c", "ba"]
     assert tokenizer.encode("ba c").ids == [8, 4, 7]
     assert tokenizer.state() == {"symbols": tokenizer.symbols, "merges": [["b", "a"]]}
+
+
+@pytest.mark.parametrize(
+    "merges", [[["a", "z"]], [["a", "a"]], [["a"]], [["a", "b", "c"]], [[1, 2]], [7], None, 1]
+)
+def test_damaged_merges_are_refused(merges):
+    tokenizer = fitted(["ab ab"])
+    assert tokenizer.merges
+    with pytest.raises((ValueError, TypeError)):
+        tokenizer.load_state({**tokenizer.state(), "merges": merges})

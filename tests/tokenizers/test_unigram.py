@@ -72,7 +72,7 @@ def test_a_sum_by_hand():
 
 def test_what_is_needed_most_stays():
     rare = [a + b for a in "abcd" for b in "efgh"]
-    tokenizer = fitted(["the"] * 50 + rare * 2 + ["every"] * 40, vocab_size=4 + 14 + 2)
+    tokenizer = fitted(["the"] * 50 + rare * 2 + ["every"] * 40, vocab_size=4 + 12 + 2)
     assert sorted(piece for piece in tokenizer.symbols if len(piece) > 1) == ["every", "the"]
 
 
@@ -139,3 +139,13 @@ def test_frequent_stretches():
     assert frequent({"abc": 2}, 9, 1) == {"abc": 2}
     assert frequent({"abc": 2}, 1, 9) == {}
     assert list(frequent({"cd": 2, "ab": 2, "efg": 2}, 9, 9)) == ["efg", "ab", "cd", "ef", "fg"]
+
+
+@pytest.mark.parametrize(
+    "scores", [[0.0] * 2, [0.0] * 4, [math.nan] * 3, [-math.inf] * 3, ["x"] * 3, [None] * 3, 1]
+)
+def test_damaged_scores_are_refused(scores):
+    tokenizer = fitted(["ab"] * 3)
+    assert len(tokenizer.symbols) == 3
+    with pytest.raises((ValueError, TypeError)):
+        tokenizer.load_state({**tokenizer.state(), "scores": scores})

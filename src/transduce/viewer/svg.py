@@ -4,6 +4,7 @@ from html import escape
 
 import numpy as np
 
+from transduce.tokenizers.char import CLUSTER
 from transduce.translation import Translation
 from transduce.viewer.terminal import visible
 
@@ -27,8 +28,8 @@ def heatmap_svg(translation: Translation) -> str:
         raise ValueError("heatmap_svg: expected a translation with attention; translate with attention=True")
     columns = [visible(token) for token in translation.source_tokens]
     rows = [visible(token) for token in translation.tokens]
-    left = LETTER * max(map(len, rows), default=0) + 12
-    top = max(CELL, LETTER * max(map(len, columns), default=0) + 8)
+    left = LETTER * max(map(letters, rows), default=0) + 12
+    top = max(CELL, LETTER * max(map(letters, columns), default=0) + 8)
     width, height = left + CELL * len(columns) + 8, top + CELL * len(rows) + 8
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
@@ -43,7 +44,7 @@ def heatmap_svg(translation: Translation) -> str:
 
 
 def _column(token: str, x: float, top: int) -> str:
-    turn = f' transform="rotate(-90 {x} {top - 8})"' if len(token) > 2 else ""
+    turn = f' transform="rotate(-90 {x} {top - 8})"' if letters(token) > 2 else ""
     anchor, shift = ("start", 5) if turn else ("middle", 0)
     kind = ' class="end"' if token == "</s>" else ""  # noqa: S105 (a token of text)
     return f'<text{kind} x="{x}" y="{top - 8 + shift}" text-anchor="{anchor}"{turn}>{escape(token)}</text>'
@@ -65,3 +66,8 @@ def _cells(weights: np.ndarray, rows: list[str], columns: list[str], left: int, 
             )
             cells.append(f'<rect class="grid" {place}/>')
     return cells
+
+
+def letters(token: str) -> int:
+    """How many letters a reader sees: marks belong to the letter that bears them."""
+    return len(CLUSTER.findall(token))
