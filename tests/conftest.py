@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # tiny tensors: threads only wait for each other
 
@@ -17,3 +18,8 @@ def unchecked() -> Iterator[None]:
     config.update("jaxtyping_disable", True)
     yield
     config.update("jaxtyping_disable", before)
+
+
+# machines that run tests are slow and busy: no deadlines, and the same examples each time
+settings.register_profile("suite", deadline=None, derandomize=True, database=None)
+settings.load_profile("suite")
