@@ -61,7 +61,7 @@ class Session:
     """One sitting of a training run: consumes the loop's events."""
 
     def __init__(self, folder: Path, translator: Translator, corpus: Corpus, say: Say) -> None:
-        self.folder, self.translator = folder, translator
+        self.folder, self.translator, self.say = folder, translator, say
         self.model, self.settings = translator.model, translator.experiment.train
         self.optimizer = self.settings.optimizer.build().build(self.model.parameters())
         tokenizers = translator.source_tokenizer, translator.target_tokenizer
@@ -92,6 +92,8 @@ class Session:
             ):
                 self.keep(event)
                 watch(event, self.plan)
+        if self.state.skipped:
+            self.say(f"{self.state.skipped} batches had no target token and were skipped")
         if stop.received is not None and not self.state.finished:
             message = f"stopped at update {self.state.update}, saved in {self.folder}"
             raise Interrupted(stop.received, f"{message}; the same command goes on from there")

@@ -106,6 +106,7 @@ def train(
             step = update(model, optimizer, batch, settings, state)
             state.position += 1
             if step is None:
+                state.skipped += 1
                 continue
             yield step
             if state.update % plan.report_every == 0:

@@ -19,6 +19,7 @@ class TrainState:
     bad_validations: int = 0  # since the best
     reductions: int = 0  # of the learning rate, for dev scores that stalled
     finished: bool = False
+    skipped: int = 0  # batches without a real target token
     loss: float = 0.0  # sums over target tokens since the last report
     correct: int = 0
     tokens: int = 0
