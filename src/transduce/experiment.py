@@ -21,7 +21,11 @@ PARTS: tuple[Part, ...] = ("train", "dev", "test")
 
 
 class DataSettings(Settings):
-    """Where pairs come from. A path is a TSV file; `{source, target}` are parallel files."""
+    """Where pairs come from. A path is a TSV file; `{source, target}` are parallel files.
+
+    `strict` refuses what is otherwise skipped or said: pairs with a blank side, and pairs of dev or test
+    that are trained on.
+    """
 
     train: Spec[PairSource]
     dev: Spec[PairSource] | None = None
@@ -29,6 +33,7 @@ class DataSettings(Settings):
     source_column: int | str | None = None
     target_column: int | str | None = None
     features_column: None = None
+    strict: bool = False
 
     @field_validator(*PARTS, mode="before", json_schema_input_type=Spec[PairSource] | str | None)
     @classmethod

@@ -1,5 +1,6 @@
 """The data of a run: what is read, held out, fitted on, and given out epoch by epoch."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -64,9 +65,10 @@ def test_what_was_skipped_is_said_and_nothing_at_all_refused(tmp_path):
     path = write(tmp_path / "t.tsv", "a\tb\n\tc\n \td\ne\tf\n")
     found, said = corpus(load_experiment({"data": {"train": path, "dev": path}}))
     assert found.train == [Pair("a", "b"), Pair("e", "f")]
-    assert said == [
+    assert said[:2] == [
         f"data.{part}: skipped 2 of 4 pairs with a blank side (lines 2, 3)" for part in ("train", "dev")
     ]
+    assert said[2:] == ["dev: 2 of 2 pairs also in train: scores on them are too good"]
     blank = write(tmp_path / "blank.tsv", " \tx\n")
     for data, part in (({"train": blank}, "train"), ({"train": path, "dev": blank}, "dev")):
         with pytest.raises(
@@ -116,3 +118,37 @@ def test_tokens_outside_the_vocabulary_are_counted_aloud(tmp_path):
     found, said = Corpus(load_experiment(tree), print), []
     TrainingBatches(found, *found.fit_tokenizers(), said.append)
     assert said == ["2 of 4 source tokens to train on are not in the vocabulary"]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_DAT_17_pairs_of_dev_and_test_that_are_trained_on_are_counted(tmp_path, strict):
+    """One of two dev pairs; of the test pairs one, but both their sources."""
+    parts = {"train": "a\t1\nb\t2\nc\t3\n", "dev": "b\t2\nd\t4\n", "test": "c\t3\nc\t9\n"}
+    for part, text in parts.items():
+        (tmp_path / f"{part}.tsv").write_text(text, encoding="utf-8")
+    data = {part: str(tmp_path / f"{part}.tsv") for part in parts} | {"strict": strict}
+    experiment = load_experiment({"data": data})
+    wanted = "dev: 1 of 2 pairs; test: 1 of 2 pairs (2 of 2 sources) also in train"
+    said: list[str] = []
+    if strict:
+        with pytest.raises(DataError, match=re.escape(wanted)):
+            Corpus(experiment, said.append)
+    else:
+        Corpus(experiment, said.append)
+        assert [line for line in said if wanted in line]
+
+
+def test_parts_that_share_nothing_say_nothing(tmp_path):
+    for number, part in enumerate(("train", "dev", "test")):
+        (tmp_path / f"{part}.tsv").write_text(f"{number}\tx\n", encoding="utf-8")
+    data = {part: str(tmp_path / f"{part}.tsv") for part in ("train", "dev", "test")}
+    said: list[str] = []
+    Corpus(load_experiment({"data": data}), said.append)
+    assert said == []
+
+
+def test_strict_refuses_a_blank_side(tmp_path):
+    (tmp_path / "train.tsv").write_text("a\t1\nb\t\n", encoding="utf-8")
+    data = {"train": str(tmp_path / "train.tsv"), "strict": True}
+    with pytest.raises(DataError, match=r"skipped 1 of 2 pairs with a blank side \(lines 2\)"):
+        Corpus(load_experiment({"data": data}), print)

@@ -219,7 +219,7 @@ def test_CKP_12_new_words_are_unknown_to_an_old_vocabulary(tmp_path):
     said: list[str] = []
     updates(tmp_path / "run", config, say=said.append)
     assert (tmp_path / "run/tokenizer.source.json").read_bytes() == before
-    assert said[:2] == [
+    assert [line for line in said if "vocabulary" in line] == [
         "2 of 4 source tokens to train on are not in the vocabulary",
         "1 of 4 target tokens to train on are not in the vocabulary",
     ]

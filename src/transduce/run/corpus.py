@@ -1,7 +1,7 @@
 """The data of a run: read, reported on, fitted to tokenizers, and given out in batches."""
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -25,14 +25,18 @@ class Corpus:
 
     def __init__(self, experiment: Experiment, say: Say) -> None:
         self.experiment = experiment
+        doubt = refuse if experiment.data.strict else say
         self.source = require(experiment, "train")
-        train = read(self.source, "data.train", say)
-        dev_source = experiment.data.source("dev", experiment.seed)
-        if dev_source is None:
+        train = read(self.source, "data.train", doubt)
+        dev, test = (experiment.data.source(part, experiment.seed) for part in ("dev", "test"))
+        if dev is None:
             self.train, self.dev = hold_out(train.pairs, experiment.seed)
             say(f"no dev data given: {len(self.dev)} training pairs are held out for it")
         else:
-            self.train, self.dev = train.pairs, read(dev_source, "data.dev", say).pairs
+            self.train, self.dev = train.pairs, read(dev, "data.dev", doubt).pairs
+        parts = {"dev": self.dev} if test is None else {"dev": self.dev, "test": test.read().pairs}
+        if leaks := [leak for part, pairs in parts.items() if (leak := shared(self.train, pairs, part))]:
+            doubt("; ".join(leaks) + " also in train: scores on them are too good")
 
     def fit_tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
         """Tokenizers fitted on the training part alone."""
@@ -44,6 +48,22 @@ class Corpus:
         source.fit(pair.source for pair in self.train)
         target.fit(pair.target for pair in self.train)
         return source, target
+
+
+def refuse(line: str) -> None:
+    """What is said otherwise is an error under `data.strict`."""
+    raise DataError(f"{line} (data.strict is on)")
+
+
+def shared(train: Sequence[Pair], others: Sequence[Pair], part: str) -> str | None:
+    """How many pairs, and how many sources if more, of a part are trained on; None for none."""
+    known, sources = set(train), {pair.source for pair in train}
+    pairs = sum(pair in known for pair in others)
+    same = sum(pair.source in sources for pair in others)
+    if not same:
+        return None
+    more = f" ({same} of {len(others)} sources)" if same > pairs else ""
+    return f"{part}: {pairs} of {len(others)} pairs{more}"
 
 
 def require(experiment: Experiment, part: Part) -> PairSource:
