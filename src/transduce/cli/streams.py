@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from transduce.cli.app import STDIN
 
 PAUSE = 0.02  # seconds without a new line after which those at hand are answered
+WAKE = 0.5  # seconds after which a wait looks up, for a signal that another thread was given
 
 
 def read_input(file: str) -> Iterator[list[str]]:
@@ -17,7 +18,7 @@ def read_input(file: str) -> Iterator[list[str]]:
     group, ended = [], False
     while not ended:
         try:
-            item = lines.get(timeout=PAUSE) if group else lines.get()
+            item = lines.get(timeout=PAUSE if group else WAKE)
         except queue.Empty:
             item = ...
         if isinstance(item, str):
