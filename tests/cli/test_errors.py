@@ -76,6 +76,6 @@ def test_failing_training_is_a_failure_at_run_time(command, trained, tmp_path):
     done = command("train", "g2p", *data, *options, *small, "--run", tmp_path / "run", "--quiet")
     assert done.code == 1
     assert done.out == ""
-    assert "the gradient is not finite" in done.err
+    assert "transduce: update " in done.err  # at the gradient, or else at the dev data
     assert "try a smaller train.optimizer.lr" in done.err
     assert done.err.count("\n") == 1

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from transduce.config import validate
 from transduce.data.batch import Batch, pair_batch
 from transduce.data.index import Index, Ragged
-from transduce.errors import TrainingError
+from transduce.errors import ModelError, TrainingError
 from transduce.model import ModelSettings, Seq2Seq
 from transduce.training.loop import Event, LoopSettings, Plan, Report, Save, Step, Validation, train
 from transduce.training.state import TrainState
@@ -355,3 +355,15 @@ def test_the_loss_may_be_averaged_over_sentences() -> None:
         (step, *_) = events(network, loss_average=average, clip=None, lr=0.0)
         norms[average] = step.gradient_norm * {"tokens": step.tokens, "sentences": 2}[average]
     assert norms["tokens"] == pytest.approx(norms["sentences"], rel=1e-5)
+
+
+def test_a_model_that_cannot_be_validated_ends_training_with_a_hint():
+    def scores() -> dict[str, float]:
+        raise ModelError("search: no hypothesis")
+
+    network = model()
+    with pytest.raises(
+        TrainingError, match=r"update 3: search: no hypothesis; try a smaller train\.optimizer\.lr"
+    ):
+        list(events(network, scores=scores))
+    assert network.training

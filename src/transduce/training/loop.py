@@ -9,7 +9,7 @@ from torch import nn
 
 from transduce.config import Settings, Spec
 from transduce.data.batch import Batch
-from transduce.errors import TrainingError
+from transduce.errors import ModelError, TrainingError
 from transduce.training.loss import cross_entropy
 from transduce.training.optimizers import OptimizerSettings
 from transduce.training.schedules import Moment, Schedule
@@ -17,6 +17,8 @@ from transduce.training.state import TrainState
 
 Batches = Callable[[int, int], Iterator[Batch]]  # (epoch, position) to the rest of that epoch
 Validate = Callable[[], Mapping[str, float]]
+
+SMALLER = "try a smaller train.optimizer.lr"
 
 
 class LoopSettings(Settings):
@@ -152,8 +154,7 @@ def update(
     norm = nn.utils.clip_grad_norm_(model.parameters(), limit)
     if not norm.isfinite():
         raise TrainingError(
-            f"update {state.update + 1}: the gradient is not finite (loss {loss.total.item():.4g}); "
-            f"try a smaller train.optimizer.lr"
+            f"update {state.update + 1}: the gradient is not finite (loss {loss.total.item():.4g}); {SMALLER}"
         )
     optimizer.step()
     state.update += 1
@@ -176,6 +177,8 @@ def validation(model: nn.Module, validate: Validate, plan: Plan, state: TrainSta
     model.eval()
     try:
         scores = validate()
+    except ModelError as error:
+        raise TrainingError(f"update {state.update}: {error}; {SMALLER}") from None
     finally:
         model.train()
     loss = scores.get("loss")
