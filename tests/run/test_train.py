@@ -328,3 +328,12 @@ def test_CKP_09_a_signal_ends_the_command_with_everything_saved(forked, name, co
     assert not list((folder / name).rglob(".writing-*"))
     more = experiment(*KILLED, f"train.updates={update + 2}")
     assert updates(folder / name, more) == [update + 1, update + 2]
+
+
+def test_a_run_that_ends_before_its_first_validation_keeps_its_last_model(tmp_path):
+    with pytest.raises(Interrupted):
+        train_run(experiment("train.validate_every=9"), tmp_path / "run", watch=signalled_at(3))
+    assert not (tmp_path / "run/model.safetensors").exists()
+    model = train_run(experiment("train.validate_every=9", "train.updates=2"), tmp_path / "run")
+    loaded = Translator.load(tmp_path / "run")
+    assert loaded.score(["0 1 2"], ["2 1 0"]) == model.score(["0 1 2"], ["2 1 0"])

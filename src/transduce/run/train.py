@@ -48,6 +48,8 @@ def train_run(
     session.run(watch)
     if (folder / BEST).is_file():
         load_model(folder / BEST, model)
+    else:  # it ended before the first validation: the last model is the only one
+        save_model(folder / BEST, model)
     write_card(folder, translator, corpus, session.state)
     model.eval()
     return translator
