@@ -117,8 +117,7 @@ def train(
             due = state.update % plan.validate_every == 0 or ended
             if due:
                 yield validation(model, validate, plan, state)
-                stalled = state.bad_validations and schedule.stalled_validations
-                state.reductions += bool(stalled and state.bad_validations % stalled == 0)
+                state.reductions += has_stalled(schedule, state)
                 state.finished = ended or 0 < settings.patience <= state.bad_validations
             stopping = stop()  # asked once: a signal between two answers would end without a save
             if due or state.update % plan.save_every == 0 or stopping:
@@ -126,6 +125,12 @@ def train(
             if state.finished or stopping:
                 return
         state.epoch, state.position = state.epoch + 1, 0
+
+
+def has_stalled(schedule: Schedule, state: TrainState) -> bool:
+    """Whether this validation is one after which the schedule lowers the rate once more."""
+    every = schedule.stalled_validations
+    return every is not None and state.bad_validations > 0 and state.bad_validations % every == 0
 
 
 def set_rate(optimizer: torch.optim.Optimizer, schedule: Schedule, plan: Plan, state: TrainState) -> None:

@@ -1,7 +1,6 @@
 """Where training stands: everything the loop alone decides on."""
 
 import math
-import operator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -32,11 +31,15 @@ class TrainState:
         renewed = self.best is None or (value > self.best if higher_is_better else value < self.best)
         renewed = renewed and not math.isnan(value)
         self.bad_validations = 0 if renewed else self.bad_validations + 1
-        losses = (math.nan if known is None else known for known in (loss, self.best_loss))
-        if not renewed and not (value == self.best and operator.lt(*losses)):
+        if not renewed and not (value == self.best and lower(loss, self.best_loss)):
             return False
         self.best, self.best_loss, self.best_update = value, loss, self.update
         return True
 
     def plain(self) -> dict[str, Any]:
         return asdict(self)
+
+
+def lower(loss: float | None, best: float | None) -> bool:
+    """Whether both are known, and the first is lower."""
+    return loss is not None and best is not None and loss < best
