@@ -39,7 +39,7 @@ class Component:
 
 
 C = TypeVar("C", bound=Component)
-BRANCH = re.compile(r"int|str|float|literal\[.*\]")  # what pydantic adds to the path in a union
+BRANCH = re.compile(r"int|str|float|bool|literal\[.*\]")  # what pydantic adds to the path in a union
 
 
 def discover(package: str, path: Iterable[str]) -> None:

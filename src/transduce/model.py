@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from transduce.config import Settings, Spec
 from transduce.decoders import Decoder
 from transduce.encoders import Encoder
+from transduce.errors import ConfigError
 from transduce.layers.initializers import Initializer
 from transduce.types import Output, Source
 
@@ -34,16 +35,34 @@ class Seq2Seq(nn.Module):
 
 
 class ModelSettings(Settings):
-    """What `model:` may hold. `source_eos` ends every source with EOS."""
+    """What `model:` may hold. `source_eos` ends every source with EOS.
+
+    `share_embeddings` gives encoder and decoder one table; with `decoder.tied` it is the output layer too
+    (Vaswani et al. 2017, §3.4). It needs one vocabulary for both sides: `tokenizer.shared`.
+    """
 
     encoder: Spec[Encoder] = Spec(Encoder, "recurrent")
     decoder: Spec[Decoder] = Spec(Decoder, "recurrent")
     initializer: Spec[Initializer] = Spec(Initializer, "default")
     source_eos: bool = True
+    share_embeddings: bool = False
 
     def build(self, source_vocab: int, target_vocab: int) -> Seq2Seq:
         """A freshly initialised model for vocabularies of these sizes."""
         encoder = self.encoder.build(source_vocab)
         model = Seq2Seq(encoder, self.decoder.build(target_vocab, encoder.shape))
+        if self.share_embeddings:
+            share(encoder, model.decoder)
         self.initializer.build()(model)
         return model
+
+
+def share(encoder: Encoder, decoder: Decoder) -> None:
+    """Makes the decoder's embedding table the encoder's too."""
+    source, target = encoder.embedding.table.weight, decoder.embedding.table.weight
+    if source.shape != target.shape:
+        raise ConfigError(
+            f"model.share_embeddings: expected one vocabulary and one width; got {source.shape[0]} source "
+            f"symbols of width {source.shape[1]}, {target.shape[0]} target symbols of width {target.shape[1]}"
+        )
+    encoder.embedding.table.weight = target

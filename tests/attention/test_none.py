@@ -27,3 +27,11 @@ def test_it_can_give_no_context_at_all() -> None:
     assert context.shape == (2, 5, 0)
     assert weights.shape == (2, 1, 5, 4)
     assert not list(attention.parameters())
+
+
+def test_the_final_state_is_the_context_where_the_encoder_has_one() -> None:
+    """Of a bidirectional encoder the state at the last token has read only that token backwards."""
+    attention, final = NoAttention(7, 3), torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    context, weights, _ = attention(QUERY, attention.project(VALUES, MASK, final), MASK, POSITION, ())
+    torch.testing.assert_close(context, final.unsqueeze(1).expand(-1, 5, -1))
+    assert weights[1, 0, :, 1].eq(1).all()

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from tests.helpers import VOCAB, build, numbers, parameters, plain_gru, plain_lstm, same, softmax, source
 from transduce.attention import Attended, Attention, Keys
@@ -17,6 +17,7 @@ from transduce.config import Spec
 from transduce.decoders.recurrent import RecurrentDecoder
 from transduce.encoders.recurrent import RecurrentEncoder
 from transduce.errors import ConfigError
+from transduce.layers.dropout import Dropout
 from transduce.model import Seq2Seq
 from transduce.types import BOS, Shape, select
 
@@ -222,6 +223,69 @@ def test_the_output_layer_runs_once_for_all_positions(options: dict[str, Any]) -
     assert len(seen) == 2
 
 
+def test_a_gnmt_decoder_is_the_papers() -> None:
+    """Wu et al. 2016, eqs. 4–8: α from the bottom layer's last output, its context given to every layer,
+
+    and layers from the third on add what they were given: x_i = h_i + x_{i-1}.
+    """
+    decoder = {"cell": "lstm", "layers": 4, "width": 5, "embedding": 3, "initial": "copy", "dropout": 0.0}
+    decoder |= {"attend": "before", "attend_layer": "bottom", "feed_layers": "all", "residual_from": 3}
+    decoder |= {"attention": "dot", "readout": "linear"}
+    model = build({**ONE_WAY, "cell": "lstm", "layers": 4}, decoder)
+    encoded, p = model.encoder(source(LENGTHS)), parameters(model.decoder)
+    feeds = [p["feed.weight"], *(p[f"feed_above.{layer}.weight"] for layer in range(3))]
+    cells = [joined(under(p, f"cells.{layer}.rnn."), fed) for layer, fed in enumerate(feeds)]
+    for row, length in enumerate(LENGTHS):
+        h, log_probs, weights = numbers(encoded.values)[row, :length], [], []
+        states = [tuple(numbers(leaf)[row, layer] for leaf in encoded.final) for layer in range(4)]
+        for token in TOKENS[row].tolist():
+            alpha = softmax(h @ states[0][0])
+            context, given = alpha @ h, p["embedding.table.weight"][token]
+            for layer, cell in enumerate(cells):
+                states[layer] = plain_lstm(cell, np.concatenate([given, context]), *states[layer])
+                given = states[layer][0] + (given if layer >= 2 else 0)
+            features = np.concatenate([given, context])
+            log_probs.append(log_softmax(p["output.weight"] @ features + p["output.bias"]))
+            weights.append(alpha)
+        compare(model, row, np.array(log_probs), np.array(weights))
+
+
+def test_without_attention_every_step_reads_the_final_state_of_both_directions() -> None:
+    model = build({**ONE_WAY, "bidirectional": True}, {"width": 4, "embedding": 3, "attention": "none"})
+    given = source(LENGTHS)
+    encoded = model.encoder(given)
+    memory, _ = model.decoder.init(given, encoded)
+    query, position = torch.zeros(2, 1, 4, dtype=torch.float64), torch.zeros(2, 1, dtype=torch.long)
+    context = model.decoder.attention(query, *memory, position, ()).context
+    same(context[:, 0], encoded.final.hidden[:, -1])
+
+
+def test_a_tied_output_layer_is_the_embedding_table() -> None:
+    model = build(ONE_WAY, {"width": 5, "embedding": 5, "tied": True})
+    table = model.decoder.embedding.table.weight
+    assert model.decoder.output.weight is table
+    model(source(LENGTHS), TOKENS).log_probs[..., 7].sum().backward()
+    assert table.grad[7].abs().sum() > 0  # as what is written
+    assert table.grad[[5, 6]].abs().sum() > 0  # and as what was read
+    fresh = RecurrentDecoder(400, Shape(6, 6, 1, 2), width=100, tied=True)
+    assert fresh.output.weight.std().item() == pytest.approx(0.1, rel=0.05)  # 1/√width: logits near 1
+    assert fresh.output.weight[0].eq(0).all()
+
+
+def test_variational_dropout_is_the_same_in_steps_and_at_once() -> None:
+    options = {"width": 5, "layers": 2, "dropout": 0.5, "variational": True, "word_dropout": 0.3}
+    model = build({**ONE_WAY}, {**options, "attend": "after", "input_feeding": False}).train()
+    given = source(LENGTHS)
+    torch.manual_seed(4)
+    whole = model(given, TOKENS).log_probs
+    torch.manual_seed(4)
+    memory, state = model.start(given)
+    for t in range(3):
+        state, output = model.step(memory, state, TOKENS[:, t])
+        same(output.log_probs, whole[:, t])
+    assert not model(given, TOKENS).log_probs.allclose(whole)
+
+
 @pytest.mark.parametrize(("above", "below"), [("gru", "lstm"), ("lstm", "gru")])
 @pytest.mark.parametrize("initial", ["zero", "copy", "bridge"])
 def test_encoder_and_decoder_may_have_different_cells(above: str, below: str, initial: str) -> None:
@@ -239,7 +303,7 @@ def test_encoder_and_decoder_may_have_different_cells(above: str, below: str, in
 def test_dropout_falls_in_training_only(options: dict[str, Any]) -> None:
     model, given = build(ONE_WAY, {"width": 5, "layers": 2, "dropout": 0.5, **options}), source(LENGTHS)
     same(model(given, TOKENS).log_probs, model(given, TOKENS).log_probs)
-    dropouts = [module for module in model.decoder.modules() if isinstance(module, nn.Dropout)]
+    dropouts = [module for module in model.decoder.modules() if isinstance(module, Dropout)]
     assert len(dropouts) == 2  # of the embeddings; between layers and of the features
     for dropout in dropouts:
         dropout.train()
@@ -279,6 +343,9 @@ def test_target_ids_past_the_vocabulary_read_as_unk() -> None:
         ({"dropout": math.nan}, r"decoder\.dropout: expected at least 0 and below 1; got nan"),
         ({"width": 7, "attention": Spec(Attention, "dot")}, "decoder width 7 and encoder width 6"),
         ({"width": 6, "attention": Spec(Attention, "multihead", {"heads": 4})}, "got width 6 and heads 4"),
+        ({"tied": True, "embedding": 5, "width": 6}, "got readout width 6 and embedding 5"),
+        ({"word_dropout": -1.0}, r"decoder\.word_dropout: expected at least 0 and below 1; got -1\.0"),
+        ({"residual_from": 2}, r"decoder\.residual_from: expected a layer from 2 to layers, 1; got 2"),
     ],
 )
 def test_options_that_cannot_work_are_refused_naming_both(options: dict[str, Any], message: str) -> None:

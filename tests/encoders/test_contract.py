@@ -6,14 +6,30 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.helpers import VOCAB, alone, combinations, doubled, every, label, padded, same, source
+from tests.helpers import VOCAB, alone, combinations, covering, doubled, every, label, padded, same, source
 from transduce.config import Spec
 from transduce.encoders import Encoder
 from transduce.layers.cells import Cell
 from transduce.types import UNK, Encoded, Source
 
 LENGTHS = (3, 1, 5, 2)
-SPECS = combinations(
+STACKS = combinations(
+    Encoder,
+    {
+        "cell": every(Cell),
+        "width": [6],
+        "embedding": [4],
+        "layers": [3],
+        "bidirectional": [False, True, "first"],
+        "reverse_source": [False, True],
+        "residual_from": [None, 3],
+        "layer_norm": [False, True],
+        "dropout": [0.3],
+        "variational": [False, True],
+        "word_dropout": [0.0, 0.2],
+    },
+)
+SPECS = covering(STACKS, 2) + combinations(
     Encoder,
     {
         "cell": every(Cell),

@@ -80,6 +80,29 @@ def test_the_final_state_is_that_of_the_last_real_token(cell: str, layers: int) 
         same(final.hidden[row, -1, 4:], values[row, 0, 4:])
 
 
+def test_bidirectional_first_reads_both_ways_in_the_first_layer_alone() -> None:
+    """Wu et al. 2016, fig. 3; the first layer's final state is that of its backward reading."""
+    torch.manual_seed(0)
+    options = {"width": 4, "embedding": 3, "dropout": 0.0, "bidirectional": "first"}
+    encoder = doubled(RecurrentEncoder(VOCAB, cell=Spec(Cell, "lstm"), layers=4, residual_from=3, **options))
+    assert encoder.shape == (4, 4, 4, 1)
+    (forwards, backwards), *above = encoder.layers
+    values, _, final = encoder(source(LENGTHS))
+    zero = torch.zeros(1, 4, dtype=torch.float64)
+    for row, length in enumerate(LENGTHS):
+        x = encoder.embedding(source(LENGTHS).tokens[row : row + 1, :length])
+        ahead, _ = forwards.run(x, (zero, zero))
+        back, last = backwards.run(x.flip(1), (zero, zero))
+        same(final.hidden[row, 0], last[0][0])
+        same(final.cell[row, 0], last[1][0])
+        x = torch.cat([ahead, back.flip(1)], dim=-1)
+        for layer, (cell,) in enumerate(above, 2):
+            read, state = cell.run(x, (zero, zero))
+            x = read + x if layer >= 3 else read
+            same(final.hidden[row, layer - 1], state[0][0])
+        same(values[row, :length], x[0])
+
+
 @pytest.mark.parametrize("bidirectional", [False, True])
 def test_shape_says_widths_layers_and_directions(bidirectional: bool) -> None:
     width = 8 if bidirectional else 4
@@ -123,6 +146,9 @@ def test_dropout_falls_between_layers_too() -> None:
         ({"embedding": -1}, r"encoder\.embedding: expected at least 1; got -1"),
         ({"dropout": 1.5}, r"encoder\.dropout: expected at least 0 and below 1; got 1\.5"),
         ({"dropout": -0.1}, r"encoder\.dropout: expected at least 0 and below 1; got -0\.1"),
+        ({"bidirectional": "first"}, "bidirectional 'first' needs at least 2 layers; got layers: 1"),
+        ({"word_dropout": 1.0}, r"encoder\.word_dropout: expected at least 0 and below 1; got 1\.0"),
+        ({"bidirectional": "first", "layers": 3, "residual_from": 2}, "got 2, and layers of width 512, 256"),
         ({"dropout": math.nan}, r"encoder\.dropout: expected at least 0 and below 1; got nan"),
     ],
 )

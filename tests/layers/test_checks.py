@@ -21,9 +21,9 @@ def test_sizes_of_one_or_left_out_pass() -> None:
 @pytest.mark.parametrize("dropout", [-0.1, 1.0, 1.5, math.nan])
 def test_what_is_no_dropout_is_refused(dropout: float) -> None:
     with pytest.raises(ConfigError, match=rf"decoder\.dropout: expected .* below 1; got {dropout}$"):
-        check_dropout("decoder", dropout)
+        check_dropout("decoder", dropout=dropout)
 
 
 @pytest.mark.parametrize("dropout", [0.0, 0.3, 0.99])
 def test_any_other_dropout_passes(dropout: float) -> None:
-    check_dropout("decoder", dropout)
+    check_dropout("decoder", dropout=dropout)

@@ -130,3 +130,21 @@ def test_normal_is_the_recipe_of_bahdanau() -> None:
 def test_a_scale_of_nothing_is_refused(name: str) -> None:
     with pytest.raises(ConfigError, match="scale"):
         Spec(Initializer, name, {"scale": 0.0}).build()
+
+
+@pytest.mark.parametrize("name", list(Initializer.family))
+def test_layer_norms_start_as_identities_and_a_tied_table_keeps_its_padding(name: str) -> None:
+    sides = {"width": 8, "layers": 2, "layer_norm": True}
+    tree = {
+        "encoder": {**sides, "bidirectional": False},
+        "decoder": {**sides, "tied": True},
+        "share_embeddings": True,
+        "initializer": name,
+    }
+    model = validate(ModelSettings, tree, "test").build(50, 50)
+    for norm in (*model.encoder.stacking.norms, *model.decoder.stacking.norms):
+        assert norm.weight.eq(1).all()
+        assert norm.bias.eq(0).all()
+    assert model.decoder.output.weight is model.encoder.embedding.table.weight
+    assert model.decoder.output.weight[PAD].eq(0).all()
+    assert model.decoder.output.weight[1:].ne(0).any(dim=1).all()

@@ -15,10 +15,13 @@ from torch import nn
 
 from tests.unsafe import traps
 from transduce import files
+from transduce.config import validate
 from transduce.errors import CheckpointError
 from transduce.files import TEMPORARY
+from transduce.model import ModelSettings, Seq2Seq
 from transduce.training.checkpoint import load_model, read_tensors, resume, save_model, save_state, saves
 from transduce.training.state import TrainState
+from transduce.types import Source
 
 NAMES = ("model.safetensors", "optimizer.safetensors", "state.json")
 
@@ -347,3 +350,57 @@ def test_CKP_06_a_crash_anywhere_in_a_file_leaves_the_old_or_the_new_one(tmp_pat
     assert total == 6
     assert seen == {b"old", b"new content"}
     assert [each.name for each in tmp_path.iterdir()] == ["config.yaml"]
+
+
+def tied(seed: int) -> Seq2Seq:
+    torch.manual_seed(seed)
+    tree = {"encoder": {"width": 6, "bidirectional": False}, "decoder": {"width": 6, "tied": True}}
+    return validate(ModelSettings, {**tree, "share_embeddings": True}, "test").build(9, 9)
+
+
+def test_TRN_18_tied_embeddings_are_saved_once_and_stay_tied(tmp_path: Path) -> None:
+    model, other = tied(1), tied(2)
+    save_model(tmp_path / "model.safetensors", model)
+    stored = read_tensors(tmp_path / "model.safetensors")
+    tables = [name for name, tensor in stored.items() if tensor.shape == (9, 6)]
+    assert len(tables) == 1
+    assert sum(tensor.numel() for tensor in stored.values()) == sum(p.numel() for p in model.parameters())
+    load_model(tmp_path / "model.safetensors", other)
+    assert all(
+        ours.equal(theirs) for ours, theirs in zip(model.parameters(), other.parameters(), strict=True)
+    )
+    table = other.encoder.embedding.table.weight
+    assert table is other.decoder.embedding.table.weight is other.decoder.output.weight
+    table.data[5] = 7.0
+    assert other.decoder.output.weight[5].eq(7).all()
+
+
+def test_TRN_18_a_tied_run_resumes_tied_with_one_state_for_its_table(tmp_path: Path) -> None:
+    model, other = tied(1), tied(2)
+    optimizers = [torch.optim.Adam(each.parameters(), lr=0.1) for each in (model, other)]
+
+    def update(model: Seq2Seq, optimizer: torch.optim.Optimizer) -> None:
+        optimizer.zero_grad()
+        source = Source(torch.tensor([[4, 5]]), torch.ones(1, 2, dtype=torch.bool))
+        model(source, torch.tensor([[2, 6]])).log_probs[..., 7].sum().neg().backward()
+        optimizer.step()
+
+    update(model, optimizers[0])
+    save_state(tmp_path, model, optimizers[0], TrainState(update=1))
+    resume(tmp_path, other, optimizers[1], pytest.fail)
+    torch.manual_seed(3)
+    update(model, optimizers[0])
+    torch.manual_seed(3)
+    update(other, optimizers[1])
+    assert all(
+        ours.equal(theirs) for ours, theirs in zip(model.parameters(), other.parameters(), strict=True)
+    )
+
+
+def test_TRN_18_a_file_of_an_untied_model_is_refused_by_a_tied_one(tmp_path: Path) -> None:
+    untied = validate(
+        ModelSettings, {"encoder": {"width": 6, "bidirectional": False}, "decoder": {"width": 6}}, "test"
+    ).build(9, 9)
+    save_model(tmp_path / "model.safetensors", untied)
+    with pytest.raises(CheckpointError, match="does not fit its configuration"):
+        load_model(tmp_path / "model.safetensors", tied(1))

@@ -47,7 +47,7 @@ def batches(epoch: int, position: int) -> Iterator[Batch]:
 
 
 def events(
-    network: nn.Module | None = None,
+    network: Seq2Seq | None = None,
     *,
     plan: Plan = PLAN,
     state: TrainState | None = None,
@@ -166,11 +166,11 @@ def test_TRN_05_reports_weigh_tokens_and_begin_anew():
             steps.clear()
 
 
-class Constant(nn.Module):
+class Constant(Seq2Seq):
     """Always thinks that the next token is 3, with probability 0.7."""
 
     def __init__(self) -> None:
-        super().__init__()
+        nn.Module.__init__(self)
         self.zero = nn.Parameter(torch.zeros(()))
 
     def forward(self, source: Any, tokens: Tensor) -> Output:

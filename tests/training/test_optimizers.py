@@ -56,3 +56,32 @@ def test_settings_that_cannot_work_are_refused_by_name(name, options, message):
     with pytest.raises(ConfigError) as caught:
         Spec(OptimizerSettings, name, options).build()
     assert str(caught.value).startswith(message)
+
+
+def test_adam_hands_over_to_sgd_even_where_a_run_goes_on():
+    """Three updates of Adam, then SGD; saved and loaded at every point it is the same."""
+    options = {"lr": 0.1, "updates": 3, "sgd_lr": 0.02}
+    parameter, plain = (nn.Parameter(torch.tensor([1.0, -2.0], dtype=torch.float64)) for _ in range(2))
+    optimizer, adam = build("adam_then_sgd", parameter, **options), torch.optim.Adam([plain], lr=0.1)
+    for made in range(6):
+        for each in (parameter, plain):
+            each.grad = 2 * each.detach()
+        before, saved = parameter.detach().clone(), optimizer.state_dict()
+        optimizer = build("adam_then_sgd", parameter, **options)
+        optimizer.load_state_dict(saved)
+        optimizer.step()
+        if made < 3:
+            adam.step()
+            assert parameter.equal(plain)
+        else:
+            torch.testing.assert_close(parameter.detach(), before - 0.02 * 2 * before)
+            assert not optimizer.state_dict()["state"]  # nothing of Adam is kept, or saved
+
+
+def test_a_schedule_lowers_both_rates_of_the_handover():
+    parameter = nn.Parameter(torch.tensor([1.0]))
+    optimizer = build("adam_then_sgd", parameter, lr=0.1, updates=0, sgd_lr=0.5)
+    optimizer.param_groups[0]["lr"] = 0.05
+    parameter.grad = torch.tensor([1.0])
+    optimizer.step()
+    assert parameter.item() == pytest.approx(0.75)

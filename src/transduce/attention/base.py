@@ -33,11 +33,20 @@ class Attention(Component, nn.Module, ABC):
     """
 
     parallel: ClassVar[bool] = True
+    attends: ClassVar[bool] = True  # whether its weights say where it looked
     context_width: int
 
     @abstractmethod
-    def project(self, values: Float[Tensor, "B S D"], mask: Bool[Tensor, "B S"]) -> Keys:
-        """What does not depend on the query, once per sentence. Raises ValueError for NaN or bad shapes."""
+    def project(
+        self,
+        values: Float[Tensor, "B S D"],
+        mask: Bool[Tensor, "B S"],
+        final: Float[Tensor, "B D"] | None = None,
+    ) -> Keys:
+        """What does not depend on the query, once per sentence. Raises ValueError for NaN or bad shapes.
+
+        `final` is the encoder's top layer after the whole sentence, for a mechanism that reads it.
+        """
 
     @abstractmethod
     def start(self, keys: Keys, queries: int) -> Any:
@@ -72,7 +81,12 @@ class ScoringAttention(Attention):
     @abstractmethod
     def score(self, query: Float[Tensor, "B Q D"], keys: Keys) -> Float[Tensor, "B H Q S"]: ...
 
-    def project(self, values: Float[Tensor, "B S D"], mask: Bool[Tensor, "B S"]) -> Keys:
+    def project(
+        self,
+        values: Float[Tensor, "B S D"],
+        mask: Bool[Tensor, "B S"],
+        final: Float[Tensor, "B D"] | None = None,
+    ) -> Keys:
         check_memory(values, mask)
         return self.keys(values, mask)
 

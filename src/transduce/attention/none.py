@@ -10,21 +10,29 @@ from transduce.attention.base import Attended, Attention, Keys, check_memory, ch
 
 
 class NoAttention(Attention, name="none"):
-    """One fixed context at every step: the encoder's state at the last real token.
+    """One fixed context at every step: the encoder's final state, of both directions where it reads in two.
 
     So Cho et al. 2014 (arXiv:1406.1078) gave the source to each decoder step. With `context: false` there
     is none, and the decoder has its initial state alone (Sutskever et al. 2014, arXiv:1409.3215). The
-    weights are 1 at that token: what is read is all read there.
+    weights are 1 at the last real token. Without a final state, that token's state stands for it.
     """
+
+    attends = False
 
     def __init__(self, query_width: int, memory_width: int, *, context: bool = True) -> None:
         super().__init__()
         self.context_width = memory_width if context else 0
 
-    def project(self, values: Float[Tensor, "B S D"], mask: Bool[Tensor, "B S"]) -> Keys:
+    def project(
+        self,
+        values: Float[Tensor, "B S D"],
+        mask: Bool[Tensor, "B S"],
+        final: Float[Tensor, "B D"] | None = None,
+    ) -> Keys:
         check_memory(values, mask)
         last = torch.arange(values.shape[1], device=mask.device) == mask.sum(dim=1, keepdim=True) - 1
-        return Keys(last[:, None, :, None].to(values.dtype), values[:, None, :, : self.context_width])
+        fixed = values if final is None else final.unsqueeze(1).expand_as(values)
+        return Keys(last[:, None, :, None].to(values.dtype), fixed[:, None, :, : self.context_width])
 
     def start(self, keys: Keys, queries: int) -> tuple[()]:
         return ()

@@ -7,6 +7,7 @@ from jaxtyping import Int
 from torch import Tensor, nn
 
 from transduce.config import Component
+from transduce.layers.embedding import Embedding
 from transduce.types import Encoded, Output, Source
 
 
@@ -17,6 +18,9 @@ class Decoder(Component, nn.Module, ABC):
     (state, N = B·K rows), so that K hypotheses of a sentence share one memory and a search moves
     state alone.
     """
+
+    embedding: Embedding
+    attends: bool = True  # whether its weights say where it looked
 
     @abstractmethod
     def init(self, source: Source, encoded: Encoded) -> tuple[Any, Any]:

@@ -13,9 +13,12 @@ from transduce.decoders.base import Decoder
 from transduce.errors import ConfigError
 from transduce.layers.cells import Cell, State
 from transduce.layers.checks import check_dropout, check_sizes
+from transduce.layers.dropout import Dropout
 from transduce.layers.embedding import Embedding
+from transduce.layers.embedding import Masks as EmbeddingMasks
 from transduce.layers.initial_states import InitialState
 from transduce.layers.readouts import Readout
+from transduce.layers.stacking import Stacking
 from transduce.types import CellState, Encoded, Output, Shape, Source
 
 
@@ -26,13 +29,22 @@ class Memory(NamedTuple):
     mask: Bool[Tensor, "B S"]
 
 
+class Masks(NamedTuple):
+    """What a sentence drops at all its positions, N rows; None for what is dropped anew at each."""
+
+    embedding: EmbeddingMasks
+    layers: tuple[Float[Tensor, "N D"] | None, ...]
+    features: Float[Tensor, "N R"] | None
+
+
 class DecoderState(NamedTuple):
-    """What changes with each token; N rows."""
+    """What changes with each token, and with the beam; N rows."""
 
     cells: tuple[State, ...]
     feed: Float[Tensor, "N F"]
     position: Int[Tensor, " N"]
     attention: Any
+    masks: Masks
 
 
 class Read(NamedTuple):
@@ -49,8 +61,10 @@ class RecurrentDecoder(Decoder, name="recurrent"):
 
     `attend: before` queries with s_{t-1} and feeds the context to the cell (Bahdanau et al. 2015);
     `after` queries with s_t (Luong et al. 2015), whose `input_feeding` feeds the features that the
-    output layer reads to the next cell. In a stack the query is the state of the `attend_layer`. Dropout
-    falls on embeddings, between layers and on the features.
+    output layer reads to the next cell. In a stack the query is what the `attend_layer` passes on, and
+    `feed_layers` says which layers are fed (all: Wu et al. 2016). `tied` makes the embedding table the
+    output layer too (Press and Wolf 2017, arXiv:1608.05859). Dropout falls on embeddings, between layers
+    and on the features; the other options are those of `Stacking`, `Embedding` and `Dropout`.
     """
 
     def __init__(
@@ -65,30 +79,46 @@ class RecurrentDecoder(Decoder, name="recurrent"):
         attend: Literal["before", "after"] = "after",
         attend_layer: Literal["top", "bottom"] = "top",
         input_feeding: bool = True,
+        feed_layers: Literal["first", "all"] = "first",
         attention: Spec[Attention] = Spec(Attention, "additive"),
         initial: Spec[InitialState] = Spec(InitialState, "bridge"),
         readout: Spec[Readout] = Spec(Readout, "tanh"),
+        tied: bool = False,
+        residual_from: int | None = None,
+        layer_norm: bool = False,
         dropout: float = 0.3,
+        variational: bool = False,
+        word_dropout: float = 0.0,
     ) -> None:
         super().__init__()
         check_sizes("decoder", width=width, layers=layers, embedding=embedding)
-        check_dropout("decoder", dropout)
+        check_dropout("decoder", dropout=dropout, word_dropout=word_dropout)
         check_feeding(attend, input_feeding)
         embedding = width if embedding is None else embedding
-        self.embedding = Embedding(vocab_size, embedding, dropout)
+        self.embedding = Embedding(
+            vocab_size, embedding, dropout, variational=variational, word_dropout=word_dropout
+        )
         cells = nn.ModuleList(cell.build(width if layer else embedding, width) for layer in range(layers))
         self.cells = cast("Sequence[Cell]", cells)
+        self.stacking = Stacking("decoder", [width] * layers, residual_from, layer_norm)
         self.attention = attention.build(width, encoder.width)
+        self.attends = self.attention.attends
         self.initial = initial.build(encoder, layers, width, cell.kind.family[cell.name].leaves)
         self.readout = readout.build(width, self.attention.context_width, embedding)
         self.output = nn.Linear(self.readout.width, vocab_size)
-        self.dropout = nn.Dropout(dropout)
+        if tied:
+            tie(self.output, self.embedding)
+        self.dropout = Dropout(dropout, variational=variational)
         self.attend, self.asking = attend, {"top": layers - 1, "bottom": 0}[attend_layer]
-        feed = {"before": self.attention.context_width, "after": self.readout.width}[attend]
-        self.feed = nn.Linear(feed, self.cells[0].gates * width, bias=False) if input_feeding else None
+        fed = {"before": self.attention.context_width, "after": self.readout.width}[attend]
+        gates = self.cells[0].gates * width
+        self.feed = nn.Linear(fed, gates, bias=False) if input_feeding else None
+        above = layers - 1 if input_feeding and feed_layers == "all" else 0
+        self.feed_above = nn.ModuleList(nn.Linear(fed, gates, bias=False) for _ in range(above))
 
     def init(self, source: Source, encoded: Encoded) -> tuple[Memory, DecoderState]:
-        memory = Memory(self.attention.project(encoded.values, encoded.mask), encoded.mask)
+        final = encoded.final.hidden[:, -1]
+        memory = Memory(self.attention.project(encoded.values, encoded.mask, final), encoded.mask)
         start: CellState = self.initial(encoded.final)
         cells = tuple(
             cell.start(start.hidden[:, layer], start.cell[:, layer]) for layer, cell in enumerate(self.cells)
@@ -96,14 +126,20 @@ class RecurrentDecoder(Decoder, name="recurrent"):
         feed = start.hidden.new_zeros(len(encoded.mask), self.feed.in_features if self.feed else 0)
         position = torch.zeros(len(encoded.mask), dtype=torch.long, device=encoded.mask.device)
         attention = flat(self.attention.start(memory.keys, 1))
-        return memory, DecoderState(cells, feed, position, attention)
+        return memory, DecoderState(cells, feed, position, attention, self._masks(start.hidden))
+
+    def _masks(self, like: Float[Tensor, "N L D"]) -> Masks:
+        rows, width = len(like), like.shape[-1]
+        layers = tuple(self.dropout.mask(like, rows, width) for _ in self.cells[1:])
+        features = self.dropout.mask(like, rows, self.readout.width)
+        return Masks(self.embedding.masks(rows), layers, features)
 
     def step(
         self, memory: Memory, state: DecoderState, token: Int[Tensor, " N"], *, weights: bool = False
     ) -> tuple[DecoderState, Output]:
-        embedded, previous = self.embedding(token), state.cells[-1][0]
+        embedded, before = self.embedding(token, state.masks.embedding), state
         state, read = self._advance(memory, state, embedded, self.cells[0].project(embedded))
-        features = self._features(read, previous, embedded) if read.features is None else read.features
+        features = self._features(before, read, embedded) if read.features is None else read.features
         seen = read.weights.unsqueeze(1) if weights else None  # [N L=1 H S]
         return state, Output(self._log_probs(features), seen)
 
@@ -111,24 +147,26 @@ class RecurrentDecoder(Decoder, name="recurrent"):
         self, source: Source, encoded: Encoded, tokens: Int[Tensor, "B T"], *, weights: bool = False
     ) -> Output:
         memory, state = self.init(source, encoded)
-        embedded = self.embedding(tokens)
+        embedded = self.embedding(tokens, state.masks.embedding)
         at_once = self.feed is None and self.attention.parallel
         read = (self._read_at_once if at_once else self._read_in_turn)(memory, state, embedded)
         features = read.features
         if features is None:
-            previous = torch.cat([state.cells[-1][0].unsqueeze(1), read.hidden[:, :-1]], dim=1)
-            features = self._features(read, previous, embedded)
+            first = self._passed_on(state)[-1].unsqueeze(1)
+            previous = torch.cat([first, read.hidden[:, :-1]], dim=1)
+            features = self._read_out(state, read, previous, embedded)
         return Output(self._log_probs(features), read.weights.unsqueeze(2) if weights else None)
 
     def _read_at_once(self, memory: Memory, state: DecoderState, x: Float[Tensor, "B T E"]) -> Read:
         """With nothing fed back, layers run over all positions and attention reads them together."""
-        layers = []
+        passed = []
         for layer, (cell, start) in enumerate(zip(self.cells, state.cells, strict=True)):
-            x, _ = cell.run(self.dropout(x) if layer else x, start)
-            layers.append(x)
+            given = self.dropout(x, state.masks.layers[layer - 1]) if layer else x
+            x = self.stacking(layer, cell.run(given, start)[0], x)
+            passed.append(x)
         position = torch.arange(x.shape[1], device=x.device).expand(len(x), -1)
         attention = unflat(state.attention, len(x))
-        context, weights, _ = self.attention(layers[self.asking], *memory, position, attention)
+        context, weights, _ = self.attention(passed[self.asking], *memory, position, attention)
         return Read(x, context, None, weights.transpose(1, 2))
 
     def _read_in_turn(self, memory: Memory, state: DecoderState, x: Float[Tensor, "B T E"]) -> Read:
@@ -149,20 +187,20 @@ class RecurrentDecoder(Decoder, name="recurrent"):
     ) -> tuple[DecoderState, Read]:
         """One position, given the embedded symbol and its share of the first cell's gates."""
         if self.attend == "before":
-            context, weights, attention = self._look(memory, state, state.cells[self.asking][0])
-            cells = self._run_cells(self._fed(inputs, context), state.cells)
+            context, weights, attention = self._look(memory, state, self._passed_on(state)[self.asking])
+            cells, passed = self._run_cells(inputs, context, state)
         else:
-            cells = self._run_cells(self._fed(inputs, state.feed), state.cells)
-            context, weights, attention = self._look(memory, state, cells[self.asking][0])
-        read, feed = Read(cells[-1][0], context, None, weights), state.feed
+            cells, passed = self._run_cells(inputs, state.feed, state)
+            context, weights, attention = self._look(memory, state, passed[self.asking])
+        read, feed = Read(passed[-1], context, None, weights), state.feed
         if self.attend == "after" and self.feed is not None:
-            feed = self._features(read, state.cells[-1][0], embedded)
+            feed = self._features(state, read, embedded)
             read = read._replace(features=feed)
-        return DecoderState(cells, feed, state.position + 1, attention), read
+        return DecoderState(cells, feed, state.position + 1, attention, state.masks), read
 
-    def _fed(self, inputs: Float[Tensor, "N G"], vector: Float[Tensor, "N F"]) -> Float[Tensor, "N G"]:
-        """The first cell's gates with the share of what is fed to it."""
-        return inputs if self.feed is None else inputs + self.feed(vector)
+    def _passed_on(self, state: DecoderState) -> list[Float[Tensor, "N D"]]:
+        """What each layer gave at the position before."""
+        return self.stacking.climb([cell[0] for cell in state.cells])
 
     def _look(self, memory: Memory, state: DecoderState, query: Float[Tensor, "N D"]) -> Attended:
         """Attends with the K hypotheses of each sentence as K queries of one product."""
@@ -175,17 +213,41 @@ class RecurrentDecoder(Decoder, name="recurrent"):
         )
         return Attended(context.flatten(0, 1), weights.transpose(1, 2).flatten(0, 1), flat(attention))
 
-    def _run_cells(self, inputs: Float[Tensor, "N G"], states: tuple[State, ...]) -> tuple[State, ...]:
-        after = []
-        for layer, (cell, state) in enumerate(zip(self.cells, states, strict=True)):
-            gates = cell.project(self.dropout(after[-1][0])) if layer else inputs
-            after.append(cell.step(gates, state))
-        return tuple(after)
+    def _run_cells(
+        self, inputs: Float[Tensor, "N G"], fed: Float[Tensor, "N F"], state: DecoderState
+    ) -> tuple[tuple[State, ...], list[Float[Tensor, "N D"]]]:
+        """The layers' next states, and what they pass on; the first layer's input is projected already."""
+        after, passed = [], []
+        for layer, (cell, before) in enumerate(zip(self.cells, state.cells, strict=True)):
+            if layer:
+                inputs = cell.project(self.dropout(passed[-1], state.masks.layers[layer - 1]))
+            after.append(cell.step(self._with_feed(layer, inputs, fed), before))
+            hidden = after[-1][0]
+            passed.append(self.stacking(layer, hidden, passed[-1] if layer else hidden))
+        return tuple(after), passed
+
+    def _with_feed(
+        self, layer: int, inputs: Float[Tensor, "N G"], fed: Float[Tensor, "N F"]
+    ) -> Float[Tensor, "N G"]:
+        """A layer's gates with the share of what is fed to it."""
+        feeds = [*filter(None, [self.feed]), *self.feed_above]
+        return inputs + feeds[layer](fed) if layer < len(feeds) else inputs
 
     def _features(
-        self, read: Read, previous: Float[Tensor, "*batch D"], embedded: Float[Tensor, "*batch E"]
+        self, before: DecoderState, read: Read, embedded: Float[Tensor, "N E"]
+    ) -> Float[Tensor, "N R"]:
+        """What the output layer reads after one position; `before` is the state that it started from."""
+        return self._read_out(before, read, self._passed_on(before)[-1], embedded)
+
+    def _read_out(
+        self,
+        state: DecoderState,
+        read: Read,
+        previous: Float[Tensor, "*batch D"],
+        embedded: Float[Tensor, "*batch E"],
     ) -> Float[Tensor, "*batch R"]:
-        return self.dropout(self.readout(read.hidden, read.context, previous, embedded))
+        features = self.readout(read.hidden, read.context, previous, embedded)
+        return self.dropout(features, state.masks.features)
 
     def _log_probs(self, features: Float[Tensor, "*batch R"]) -> Float[Tensor, "*batch V"]:
         return self.output(features).log_softmax(dim=-1)
@@ -210,3 +272,14 @@ def check_feeding(attend: str, input_feeding: bool) -> None:
             "decoder: attend 'before' feeds the context to the cell, so input_feeding must be true or left "
             "out; got attend: before, input_feeding: false; use attend: after"
         )
+
+
+def tie(output: nn.Linear, embedding: Embedding) -> None:
+    """Makes the embedding table the output layer's matrix."""
+    if output.in_features != embedding.width:
+        raise ConfigError(
+            f"decoder: tied needs features as wide as the embedding; got readout width {output.in_features} "
+            f"and embedding {embedding.width}; set model.decoder.embedding, or readout: tanh"
+        )
+    embedding.start_small()
+    output.weight = embedding.table.weight

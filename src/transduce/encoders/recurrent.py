@@ -1,7 +1,7 @@
 """The recurrent encoder."""
 
 from collections.abc import Iterable, Sequence
-from typing import cast
+from typing import Literal, cast
 
 import torch
 from jaxtyping import Float, Int
@@ -9,18 +9,24 @@ from torch import Tensor, nn
 
 from transduce.config import Spec
 from transduce.encoders.base import Encoder
+from transduce.errors import ConfigError
 from transduce.layers.cells import Cell
 from transduce.layers.checks import check_dropout, check_sizes
+from transduce.layers.dropout import Dropout
 from transduce.layers.embedding import Embedding
+from transduce.layers.stacking import Stacking
 from transduce.types import CellState, Encoded, Shape, Source
 
 
 class RecurrentEncoder(Encoder, name="recurrent"):
     """Stacked recurrent layers over the source, read in one or both directions.
 
-    `reverse_source` reads the real tokens last to first (Sutskever et al. 2014); states stay in the
-    order of the source. `width` is the width of each direction; `embedding` that of token vectors
-    (default: width). Dropout falls on embeddings and between layers.
+    `bidirectional: first` reads both ways in the first layer alone (Wu et al. 2016); its final state is then
+    that of its backward reading, so that all layers have one width. `reverse_source` reads the real tokens
+    last to first (Sutskever et al. 2014); states stay in the order of the source. `width` is the width of
+    each direction; `embedding` that of token vectors (default: width). Dropout falls on embeddings and
+    between layers; `residual_from` and `layer_norm` are `Stacking`'s, the other dropouts `Embedding`'s and
+    `Dropout`'s.
     """
 
     def __init__(
@@ -31,34 +37,44 @@ class RecurrentEncoder(Encoder, name="recurrent"):
         width: int = 256,
         embedding: int | None = None,
         layers: int = 1,
-        bidirectional: bool = True,
+        bidirectional: bool | Literal["first"] = True,
         reverse_source: bool = False,
+        residual_from: int | None = None,
+        layer_norm: bool = False,
         dropout: float = 0.3,
+        variational: bool = False,
+        word_dropout: float = 0.0,
     ) -> None:
         super().__init__()
         check_sizes("encoder", width=width, layers=layers, embedding=embedding)
-        check_dropout("encoder", dropout)
+        check_dropout("encoder", dropout=dropout, word_dropout=word_dropout)
+        check_directions(bidirectional, layers)
         embedding = width if embedding is None else embedding
-        directions = 2 if bidirectional else 1
-        self.shape = Shape(directions * width, directions * width, layers, directions)
-        self.embedding, self.reverse_source = Embedding(vocab_size, embedding, dropout), reverse_source
-        self.dropout = nn.Dropout(dropout)
-        inputs = [embedding] + [directions * width] * (layers - 1)
+        ways = [2 if bidirectional is True or (bidirectional and not layer) else 1 for layer in range(layers)]
+        widths = [directions * width for directions in ways]
+        self.shape = Shape(widths[-1], widths[-1], layers, ways[-1])
+        self.embedding = Embedding(
+            vocab_size, embedding, dropout, variational=variational, word_dropout=word_dropout
+        )
+        self.reverse_source, self.dropout = reverse_source, Dropout(dropout, variational=variational)
         layers_of_cells = nn.ModuleList(
-            nn.ModuleList(cell.build(size, width) for _ in range(directions)) for size in inputs
+            nn.ModuleList(cell.build(inputs, width) for _ in range(directions))
+            for inputs, directions in zip([embedding, *widths], ways, strict=False)
         )
         self.layers = cast("Sequence[Sequence[Cell]]", layers_of_cells)
+        self.stacking = Stacking("encoder", widths, residual_from, layer_norm)
 
     def forward(self, source: Source) -> Encoded:
-        x = self.embedding(source.tokens)
+        x = self.embedding(source.tokens, self.embedding.masks(len(source.tokens)))
         lengths = source.mask.sum(dim=1)
         on_cpu, mirror = lengths.cpu(), mirrored(lengths, x.shape[1])
         x = flip(x, mirror) if self.reverse_source else x
         finals = []
         for index, directions in enumerate(self.layers):
-            x = self.dropout(x) if index else x
-            x, final = self._read(directions, x, on_cpu, mirror)
-            finals.append(final)
+            given = self.dropout(x, self.dropout.mask(x, len(x), x.shape[-1])) if index else x
+            read, final = self._read(directions, given, on_cpu, mirror)
+            x = self.stacking(index, read, x)
+            finals.append(leaf[:, -self.shape.final_width :] for leaf in final)
         hidden, cell = (torch.stack(leaves, dim=1) for leaves in zip(*finals, strict=True))
         x = flip(x, mirror) if self.reverse_source else x  # back to the order that masks and maps are in
         return Encoded(x, source.mask, CellState(hidden, cell))
@@ -86,3 +102,11 @@ def mirrored(lengths: Int[Tensor, " B"], width: int) -> Int[Tensor, "B S"]:
 
 def flip(x: Float[Tensor, "B S D"], mirror: Int[Tensor, "B S"]) -> Float[Tensor, "B S D"]:
     return x.gather(1, mirror.unsqueeze(-1).expand_as(x))
+
+
+def check_directions(bidirectional: bool | str, layers: int) -> None:
+    """Refuses a first layer beside which there is no other."""
+    if bidirectional == "first" and layers < 2:
+        raise ConfigError(
+            f"encoder: bidirectional 'first' needs at least 2 layers; got layers: {layers}; use true"
+        )

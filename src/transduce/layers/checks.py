@@ -10,7 +10,8 @@ def check_sizes(where: str, **sizes: int | None) -> None:
             raise ConfigError(f"{where}.{name}: expected at least 1; got {size}")
 
 
-def check_dropout(where: str, dropout: float) -> None:
+def check_dropout(where: str, **rates: float) -> None:
     """Refuses what is not a probability, and 1, with which nothing would be left."""
-    if not 0.0 <= dropout < 1.0:  # also refuses NaN
-        raise ConfigError(f"{where}.dropout: expected at least 0 and below 1; got {dropout}")
+    for name, rate in rates.items():
+        if not 0.0 <= rate < 1.0:  # also refuses NaN
+            raise ConfigError(f"{where}.{name}: expected at least 0 and below 1; got {rate}")

@@ -87,8 +87,10 @@ class NormalInitializer(Initializer, name="normal"):
 
 
 def trained(model: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
-    """The parameters that training changes, by name."""
-    return ((name, parameter) for name, parameter in model.named_parameters() if parameter.requires_grad)
+    """The parameters that training changes, by name, but those of layer norms, which start as identities."""
+    norms = {id(p) for part in model.modules() if isinstance(part, nn.LayerNorm) for p in part.parameters()}
+    named = model.named_parameters()  # tied ones once
+    return ((name, p) for name, p in named if p.requires_grad and id(p) not in norms)
 
 
 def clear_padding(table: nn.Parameter) -> None:

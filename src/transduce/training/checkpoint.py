@@ -22,13 +22,13 @@ KEPT = 2  # the newest save and the one before it
 
 def save_model(path: Path, model: nn.Module) -> None:
     """Writes the parameters as one safetensors file."""
-    write_file(path, save_tensors(detached(model.state_dict())))
+    write_file(path, save_tensors(detached(state_once(model))))
 
 
 def load_model(path: Path, model: nn.Module) -> None:
     """Reads the parameters of exactly this model. Raises CheckpointError naming the file."""
     tensors = read_tensors(path)
-    fitting = {name: tensor.shape for name, tensor in model.state_dict().items()}
+    fitting = {name: tensor.shape for name, tensor in state_once(model).items()}
     found = {name: tensor.shape for name, tensor in tensors.items()}
     if found != fitting:
         wrong = sorted(name for name in fitting | found if fitting.get(name) != found.get(name))
@@ -36,7 +36,16 @@ def load_model(path: Path, model: nn.Module) -> None:
             f"{path}: does not fit its configuration; {len(wrong)} tensors differ, first {wrong[0]!r}: "
             f"expected {fitting.get(wrong[0])}, got {found.get(wrong[0])}"
         )
-    model.load_state_dict(tensors)
+    model.load_state_dict(tensors, strict=False)  # the names left out are tied to some that are not
+
+
+def state_once(model: nn.Module) -> dict[str, Tensor]:
+    """The state of a model, each tensor by its first name: tied ones are saved once, and stay tied."""
+    first: dict[int, str] = {}
+    for name, tensor in model.state_dict(keep_vars=True).items():
+        first.setdefault(id(tensor), name)
+    state = model.state_dict()
+    return {name: state[name] for name in first.values()}
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:

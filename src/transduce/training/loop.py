@@ -10,10 +10,13 @@ from torch import nn
 from transduce.config import Settings, Spec
 from transduce.data.batch import Batch
 from transduce.errors import ModelError, TrainingError
+from transduce.model import Seq2Seq
 from transduce.training.loss import cross_entropy
 from transduce.training.optimizers import OptimizerSettings
+from transduce.training.sampling import ScheduledSampling, forward_sampled
 from transduce.training.schedules import Moment, Schedule
 from transduce.training.state import TrainState
+from transduce.types import Output
 
 Batches = Callable[[int, int], Iterator[Batch]]  # (epoch, position) to the rest of that epoch
 Validate = Callable[[], Mapping[str, float]]
@@ -29,6 +32,7 @@ class LoopSettings(Settings):
     loss_average: Literal["tokens", "sentences"] = "tokens"  # what an update's summed loss is divided by
     clip: float | None = Field(default=1.0, gt=0)  # greatest gradient norm
     label_smoothing: float = Field(default=0.0, ge=0, lt=1)
+    scheduled_sampling: ScheduledSampling | None = None
     patience: int = Field(default=10, ge=0)  # validations without a new best; 0 never stops early
 
 
@@ -86,7 +90,7 @@ Event = Step | Report | Validation | Save
 
 
 def train(
-    model: nn.Module,
+    model: Seq2Seq,
     optimizer: torch.optim.Optimizer,
     batches: Batches,
     validate: Validate,
@@ -142,7 +146,7 @@ def set_rate(optimizer: torch.optim.Optimizer, schedule: Schedule, plan: Plan, s
 
 
 def update(
-    model: nn.Module,
+    model: Seq2Seq,
     optimizer: torch.optim.Optimizer,
     batch: Batch,
     settings: LoopSettings,
@@ -151,7 +155,7 @@ def update(
     """One step of the optimizer on the loss per token or sentence; None for a batch without a token."""
     if not batch.target_mask.any():
         return None
-    output = model(batch.source, batch.inputs)
+    output = predict(model, batch, settings.scheduled_sampling, state.update + 1)
     loss = cross_entropy(output.log_probs, batch.target, batch.target_mask, settings.label_smoothing)
     optimizer.zero_grad(set_to_none=True)
     (loss.total / {"tokens": loss.tokens, "sentences": len(batch.target)}[settings.loss_average]).backward()
@@ -170,6 +174,14 @@ def update(
     return Step(state.update, state.epoch, loss.total.item() / loss.tokens, loss.tokens, norm.item(), lr)
 
 
+def predict(model: Seq2Seq, batch: Batch, sampling: ScheduledSampling | None, update: int) -> Output:
+    """The outputs that an update learns from: after the true prefixes, or after partly the model's own."""
+    if sampling is None:
+        return model(batch.source, batch.inputs)
+    truth = sampling.schedule.build().truth(update)
+    return forward_sampled(model, batch.source, batch.inputs, truth, sampling.take)
+
+
 def report(step: Step, state: TrainState) -> Report:
     """The means since the last report, which begin anew."""
     means = Report(step.update, step.epoch, state.loss / state.tokens, state.correct / state.tokens, step.lr)
@@ -177,7 +189,7 @@ def report(step: Step, state: TrainState) -> Report:
     return means
 
 
-def validation(model: nn.Module, validate: Validate, plan: Plan, state: TrainState) -> Validation:
+def validation(model: Seq2Seq, validate: Validate, plan: Plan, state: TrainState) -> Validation:
     """Scores the dev data in evaluation mode, and goes back to training mode whatever happens."""
     model.eval()
     try:

@@ -98,3 +98,45 @@ class Adagrad(OptimizerSettings, name="adagrad"):
         return torch.optim.Adagrad(
             parameters, lr=self.lr, initial_accumulator_value=self.initial, eps=self.epsilon
         )
+
+
+class AdamThenSgd(OptimizerSettings, name="adam_then_sgd"):
+    """Adam for the first `updates`, then plain SGD at the rate `sgd_lr` (Wu et al. 2016, arXiv:1609.08144).
+
+    A schedule's factor falls on either rate.
+    """
+
+    def __init__(self, *, lr: float = 2e-4, updates: int = 60_000, sgd_lr: float = 0.5) -> None:
+        for name, value in {"lr": lr, "updates": updates, "sgd_lr": sgd_lr}.items():
+            check_range(name, float(value))
+        self.lr, self.updates, self.sgd_lr = lr, updates, sgd_lr
+
+    def build(self, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
+        return Handover(parameters, self.lr, self.updates, self.sgd_lr)
+
+
+class Handover(torch.optim.Optimizer):
+    """Adam, until it has made `updates` of them; then parameters move by their gradients alone."""
+
+    def __init__(self, parameters: Iterable[nn.Parameter], lr: float, updates: int, sgd_lr: float) -> None:
+        adam = {"betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 0.0, "amsgrad": False, "maximize": False}
+        super().__init__(parameters, {"lr": lr, "made": 0, **adam})
+        self.adam = torch.optim.Adam(self.param_groups)
+        self.updates, self.ratio = updates, sgd_lr / lr if lr else 0.0
+
+    @torch.no_grad()
+    def step(self, closure: None = None) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        if self.param_groups[0]["made"] < self.updates:
+            self.adam.param_groups, self.adam.state = self.param_groups, self.state  # as they were loaded
+            self.adam.step()
+        else:
+            self.state.clear()
+            self._descend()
+        for group in self.param_groups:
+            group["made"] += 1
+
+    def _descend(self) -> None:
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    parameter.sub_(parameter.grad, alpha=group["lr"] * self.ratio)
