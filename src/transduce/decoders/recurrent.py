@@ -94,6 +94,7 @@ class RecurrentDecoder(Decoder, name="recurrent"):
         check_sizes("decoder", width=width, layers=layers, embedding=embedding)
         check_dropout("decoder", dropout=dropout, word_dropout=word_dropout)
         check_feeding(attend, input_feeding)
+        check_readout(attend, readout)
         embedding = width if embedding is None else embedding
         self.embedding = Embedding(
             vocab_size, embedding, dropout, variational=variational, word_dropout=word_dropout
@@ -271,6 +272,15 @@ def check_feeding(attend: str, input_feeding: bool) -> None:
         raise ConfigError(
             "decoder: attend 'before' feeds the context to the cell, so input_feeding must be true or left "
             "out; got attend: before, input_feeding: false; use attend: after"
+        )
+
+
+def check_readout(attend: str, readout: Spec[Readout]) -> None:
+    """Refuses a model whose output could not depend on what it attends to."""
+    if attend == "after" and not readout.kind.family[readout.name].reads_context:
+        raise ConfigError(
+            f"decoder: readout {readout.name!r} reads no context, so attend must be before, which feeds it "
+            f"to the layers; got attend: after, readout: {readout.name}"
         )
 
 

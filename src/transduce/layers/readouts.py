@@ -1,6 +1,7 @@
 """What the output layer reads: the decoder's state and the context made into one vector."""
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float
@@ -18,6 +19,7 @@ class Readout(Component, nn.Module, ABC):
     """
 
     width: int
+    reads_context: ClassVar[bool] = True
 
     @abstractmethod
     def forward(
@@ -44,6 +46,25 @@ class LinearReadout(Readout, name="linear"):
         embedded: Float[Tensor, "*batch E"],
     ) -> Float[Tensor, "*batch R"]:
         return torch.cat([hidden, context], dim=-1)
+
+
+class StateReadout(Readout, name="state"):
+    """s as it is: the context counts only as far as it was fed to the layers (Wu et al. 2016)."""
+
+    reads_context = False
+
+    def __init__(self, hidden_width: int, context_width: int, embedding_width: int) -> None:
+        super().__init__()
+        self.width = hidden_width
+
+    def forward(
+        self,
+        hidden: Float[Tensor, "*batch D"],
+        context: Float[Tensor, "*batch C"],
+        previous: Float[Tensor, "*batch D"],
+        embedded: Float[Tensor, "*batch E"],
+    ) -> Float[Tensor, "*batch R"]:
+        return hidden
 
 
 class TanhReadout(Readout, name="tanh"):

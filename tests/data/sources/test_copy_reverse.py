@@ -3,6 +3,7 @@
 from collections import Counter
 from itertools import product
 
+import numpy as np
 import pytest
 
 from transduce.config import Spec, dump_options
@@ -111,5 +112,25 @@ def test_it_is_chosen_by_name():
     spec = Spec(PairSource, "copy_reverse", {"size": 3, "length": 2})
     assert spec.build(Place("dev")).read().pairs == read("dev", size=3, length=2)
     assert dump_options(CopyReverse, {}) == {
-        "name": "copy_reverse", "size": None, "length": 8, "symbols": 12, "task": "reverse", "fresh": False,
+        "name": "copy_reverse", "size": None, "length": 8,
+        "shortest": None, "symbols": 12, "task": "reverse", "fresh": False,
     }  # fmt: skip
+
+
+def test_lengths_vary_from_the_shortest_on_each_as_often():
+    pairs = CopyReverse(Place(), size=3000, length=7, shortest=4).read().pairs
+    lengths = np.array([len(pair.source.split(" ")) for pair in pairs])
+    assert np.bincount(lengths, minlength=8).tolist()[:4] == [0, 0, 0, 0]
+    assert np.bincount(lengths)[4:] / 3000 == pytest.approx([0.25] * 4, abs=0.03)
+    assert all(pair.target.split(" ") == pair.source.split(" ")[::-1] for pair in pairs)
+
+
+def test_a_short_sequence_is_in_the_part_where_it_is_among_its_own_length():
+    short = {pair.source for pair in CopyReverse(Place("test"), size=40, length=3).read().pairs}
+    mixed = CopyReverse(Place("train"), size=4000, length=5, shortest=3, symbols=12).read().pairs
+    assert not short & {pair.source for pair in mixed}
+
+
+def test_a_shortest_above_the_length_is_refused_naming_both():
+    with pytest.raises(ConfigError, match="got shortest 9, length 8"):
+        CopyReverse(Place(), shortest=9)
