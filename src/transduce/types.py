@@ -61,6 +61,14 @@ def select(tree: Any, rows: Int[Tensor, " N"]) -> Any:
     return tuple(leaves) if type(tree) is tuple else type(tree)(*leaves)
 
 
+def move(tree: Any, device: Any) -> Any:
+    """Every tensor in nested tuples on this device."""
+    if tree is None or isinstance(tree, Tensor):
+        return tree if tree is None else tree.to(device, non_blocking=True)
+    leaves = [move(leaf, device) for leaf in tree]
+    return tuple(leaves) if type(tree) is tuple else type(tree)(*leaves)
+
+
 def check_source(source: Source) -> Source:
     """Refuses a source that no model could read; called once, where a batch is built."""
     tokens, mask = source.tokens, source.mask

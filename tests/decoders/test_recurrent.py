@@ -273,7 +273,7 @@ def test_a_tied_output_layer_is_the_embedding_table() -> None:
 
 
 def test_variational_dropout_is_the_same_in_steps_and_at_once() -> None:
-    options = {"width": 5, "layers": 2, "dropout": 0.5, "variational": True, "word_dropout": 0.3}
+    options = {"width": 5, "layers": 2, "dropout": 0.5, "variational": True, "embedding_dropout": 0.3}
     model = build({**ONE_WAY}, {**options, "attend": "after", "input_feeding": False}).train()
     given = source(LENGTHS)
     torch.manual_seed(4)
@@ -344,7 +344,7 @@ def test_target_ids_past_the_vocabulary_read_as_unk() -> None:
         ({"width": 7, "attention": Spec(Attention, "dot")}, "decoder width 7 and encoder width 6"),
         ({"width": 6, "attention": Spec(Attention, "multihead", {"heads": 4})}, "got width 6 and heads 4"),
         ({"tied": True, "embedding": 5, "width": 6}, "got readout width 6 and embedding 5"),
-        ({"word_dropout": -1.0}, r"decoder\.word_dropout: expected at least 0 and below 1; got -1\.0"),
+        ({"embedding_dropout": -1.0}, r"decoder\.embedding_dropout: expected at least 0 and below 1; got -1\.0"),
         ({"residual_from": 2}, r"decoder\.residual_from: expected a layer from 2 to layers, 1; got 2"),
     ],
 )

@@ -26,7 +26,7 @@ STACKS = combinations(
         "layer_norm": [False, True],
         "dropout": [0.3],
         "variational": [False, True],
-        "word_dropout": [0.0, 0.2],
+        "embedding_dropout": [0.0, 0.2],
     },
 )
 SPECS = covering(STACKS, 2) + combinations(

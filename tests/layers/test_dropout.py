@@ -37,9 +37,9 @@ def test_nothing_falls_outside_training_or_at_rate_zero(variational: bool) -> No
     assert never(X, never.mask(X, 6, 50)).equal(X)
 
 
-def test_word_dropout_drops_a_symbol_wherever_it_stands_in_a_sentence() -> None:
+def test_embedding_dropout_drops_a_symbol_wherever_it_stands_in_a_sentence() -> None:
     torch.manual_seed(0)
-    embedding = Embedding(30, 4, 0.0, word_dropout=0.5)
+    embedding = Embedding(30, 4, 0.0, embedding_dropout=0.5)
     tokens = torch.arange(4, 29).repeat(3, 2)  # each symbol twice, in three sentences
     vectors = embedding(tokens, embedding.masks(3))
     gone = vectors.eq(0).all(dim=-1)

@@ -15,7 +15,8 @@ from transduce.data.batch import Batch, pair_batch
 from transduce.data.index import Index, Ragged
 from transduce.errors import ModelError, TrainingError
 from transduce.model import ModelSettings, Seq2Seq
-from transduce.training.loop import Event, LoopSettings, Plan, Report, Save, Step, Validation, train
+from transduce.training.loop import Event, Plan, Report, Save, Step, Validation, train
+from transduce.training.settings import LoopSettings
 from transduce.training.state import TrainState
 from transduce.types import Output
 
@@ -162,7 +163,7 @@ def test_TRN_05_reports_weigh_tokens_and_begin_anew():
             tokens = sum(step.tokens for step in steps)
             assert event.loss == pytest.approx(sum(step.loss * step.tokens for step in steps) / tokens)
             assert 0 <= event.teacher_forced_accuracy <= 1
-            assert (state.loss, state.correct, state.tokens) == (0.0, 0, 0)
+            assert (state.loss, state.correct, state.tokens, state.gradient_norm) == (0.0, 0, 0, 0.0)
             steps.clear()
 
 

@@ -10,8 +10,10 @@ from tests.helpers import build, same, source
 from transduce.config import Spec, validate
 from transduce.data.batch import Batch
 from transduce.errors import ConfigError
-from transduce.training.loop import LoopSettings, predict
+from transduce.training.learner import Learner
 from transduce.training.sampling import TruthSchedule, choose, forward_sampled
+from transduce.training.settings import LoopSettings
+from transduce.training.state import TrainState
 from transduce.types import BOS, PAD
 
 LENGTHS = (4, 2, 3)
@@ -108,10 +110,17 @@ def test_no_gradient_flows_through_the_choice() -> None:
 
 def test_training_samples_by_its_settings() -> None:
     model, given = build({"width": 5}, {"width": 5}), source(LENGTHS)
-    tree = {"scheduled_sampling": {"schedule": {"name": "linear", "slope": 0.5}, "take": "best"}}
-    sampling = validate(LoopSettings, tree, "test").scheduled_sampling
-    batch = Batch(given, TOKENS, TOKENS, TOKENS.ne(PAD))
-    same(predict(model, batch, None, 2).log_probs, model(given, TOKENS).log_probs)
-    sampled = forward_sampled(model, given, TOKENS, 0.0, "best").log_probs
-    same(predict(model, batch, sampling, 2).log_probs, sampled)
-    assert not sampled.allclose(model(given, TOKENS).log_probs)
+    batch, optimizer = (
+        Batch(given, TOKENS, TOKENS, TOKENS.ne(PAD)),
+        torch.optim.SGD(model.parameters(), lr=0.0),
+    )
+    sampling = {"schedule": {"name": "linear", "slope": 0.5}, "take": "best"}
+    losses = []
+    for tree in ({}, {"scheduled_sampling": sampling}):
+        learner = Learner(model, optimizer, validate(LoopSettings, tree, "test"), TrainState())
+        losses.append(learner.update([batch], TrainState(update=1)).loss)
+    forced, sampled = model(given, TOKENS), forward_sampled(model, given, TOKENS, 0.0, "best")
+    for loss, output in zip(losses, (forced, sampled), strict=True):
+        expected = -output.log_probs.gather(2, TOKENS.unsqueeze(2)).sum().item()
+        assert loss == pytest.approx(expected, rel=1e-9)
+    assert losses[0] != losses[1]

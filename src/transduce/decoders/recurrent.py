@@ -88,21 +88,22 @@ class RecurrentDecoder(Decoder, name="recurrent"):
         layer_norm: bool = False,
         dropout: float = 0.3,
         variational: bool = False,
-        word_dropout: float = 0.0,
+        embedding_dropout: float = 0.0,
     ) -> None:
         super().__init__()
         check_sizes("decoder", width=width, layers=layers, embedding=embedding)
-        check_dropout("decoder", dropout=dropout, word_dropout=word_dropout)
+        check_dropout("decoder", dropout=dropout, embedding_dropout=embedding_dropout)
         check_feeding(attend, input_feeding)
         check_readout(attend, readout)
         embedding = width if embedding is None else embedding
         self.embedding = Embedding(
-            vocab_size, embedding, dropout, variational=variational, word_dropout=word_dropout
+            vocab_size, embedding, dropout, variational=variational, embedding_dropout=embedding_dropout
         )
         cells = nn.ModuleList(cell.build(width if layer else embedding, width) for layer in range(layers))
         self.cells = cast("Sequence[Cell]", cells)
         self.stacking = Stacking("decoder", [width] * layers, residual_from, layer_norm)
         self.attention = attention.build(width, encoder.width)
+        self.aligns = self.attention.aligns
         self.attends = self.attention.attends
         self.initial = initial.build(encoder, layers, width, cell.kind.family[cell.name].leaves)
         self.readout = readout.build(width, self.attention.context_width, embedding)

@@ -43,18 +43,18 @@ class RecurrentEncoder(Encoder, name="recurrent"):
         layer_norm: bool = False,
         dropout: float = 0.3,
         variational: bool = False,
-        word_dropout: float = 0.0,
+        embedding_dropout: float = 0.0,
     ) -> None:
         super().__init__()
         check_sizes("encoder", width=width, layers=layers, embedding=embedding)
-        check_dropout("encoder", dropout=dropout, word_dropout=word_dropout)
+        check_dropout("encoder", dropout=dropout, embedding_dropout=embedding_dropout)
         check_directions(bidirectional, layers)
         embedding = width if embedding is None else embedding
         ways = [2 if bidirectional is True or (bidirectional and not layer) else 1 for layer in range(layers)]
         widths = [directions * width for directions in ways]
         self.shape = Shape(widths[-1], widths[-1], layers, ways[-1])
         self.embedding = Embedding(
-            vocab_size, embedding, dropout, variational=variational, word_dropout=word_dropout
+            vocab_size, embedding, dropout, variational=variational, embedding_dropout=embedding_dropout
         )
         self.reverse_source, self.dropout = reverse_source, Dropout(dropout, variational=variational)
         layers_of_cells = nn.ModuleList(

@@ -23,7 +23,7 @@ NOTHING = Masks()
 class Embedding(nn.Module):
     """Vectors for token ids, with dropout. PAD's is zero and learns nothing; ids ≥ V read as UNK.
 
-    `word_dropout` zeroes whole symbols, wherever they stand in a sentence (Gal and Ghahramani 2016,
+    `embedding_dropout` zeroes whole symbols, wherever they stand in a sentence (Gal and Ghahramani 2016,
     arXiv:1512.05287, §4.2).
     """
 
@@ -34,10 +34,10 @@ class Embedding(nn.Module):
         dropout: float,
         *,
         variational: bool = False,
-        word_dropout: float = 0.0,
+        embedding_dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        self.vocab_size, self.word_dropout = vocab_size, word_dropout
+        self.vocab_size, self.embedding_dropout = vocab_size, embedding_dropout
         self.table = nn.Embedding(vocab_size, width, padding_idx=PAD)
         self.dropout = Dropout(dropout, variational=variational)
 
@@ -54,7 +54,7 @@ class Embedding(nn.Module):
     def masks(self, rows: int) -> Masks:
         """What each of so many sentences drops throughout."""
         like = self.table.weight
-        words = drawn(like, rows, self.vocab_size, self.word_dropout) if self.training else None
+        words = drawn(like, rows, self.vocab_size, self.embedding_dropout) if self.training else None
         return Masks(words, self.dropout.mask(like, rows, self.width))
 
     def forward(self, tokens: Int[Tensor, "*batch"], masks: Masks = NOTHING) -> Float[Tensor, "*batch E"]:

@@ -1,43 +1,28 @@
 """The one training loop: a generator of events, which progress bars, logs and saves consume."""
 
+import contextlib
 from collections.abc import Callable, Iterator, Mapping
-from typing import Literal, NamedTuple
+from itertools import islice
+from typing import NamedTuple
 
 import torch
-from pydantic import Field
-from torch import nn
 
-from transduce.config import Settings, Spec
 from transduce.data.batch import Batch
 from transduce.errors import ModelError, TrainingError
 from transduce.model import Seq2Seq
-from transduce.training.loss import cross_entropy
-from transduce.training.optimizers import OptimizerSettings
-from transduce.training.sampling import ScheduledSampling, forward_sampled
+from transduce.training.averaging import MovingAverage
+from transduce.training.distributed import ALONE, Team
+from transduce.training.learner import SMALLER, Learner, Made
 from transduce.training.schedules import Moment, Schedule
+from transduce.training.settings import LoopSettings
 from transduce.training.state import TrainState
-from transduce.types import Output
 
 Batches = Callable[[int, int], Iterator[Batch]]  # (epoch, position) to the rest of that epoch
 Validate = Callable[[], Mapping[str, float]]
 
-SMALLER = "try a smaller train.optimizer.lr"
-
-
-class LoopSettings(Settings):
-    """The part of `train:` that the loop itself reads."""
-
-    optimizer: Spec[OptimizerSettings] = Spec(OptimizerSettings, "adam")
-    schedule: Spec[Schedule] = Spec(Schedule, "constant")
-    loss_average: Literal["tokens", "sentences"] = "tokens"  # what an update's summed loss is divided by
-    clip: float | None = Field(default=1.0, gt=0)  # greatest gradient norm
-    label_smoothing: float = Field(default=0.0, ge=0, lt=1)
-    scheduled_sampling: ScheduledSampling | None = None
-    patience: int = Field(default=10, ge=0)  # validations without a new best; 0 never stops early
-
 
 class Plan(NamedTuple):
-    """How long, how often, and what is best; all counts are of updates."""
+    """How long, how often, and what is best; counts are of updates, but `per_epoch` of batches."""
 
     updates: int
     validate_every: int
@@ -49,7 +34,10 @@ class Plan(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One update: mean loss over its real target tokens (natural log), gradient norm before clipping."""
+    """One update: mean loss over its real target tokens (natural log), gradient norm before clipping.
+
+    `parts` is the number of passes it took: more than `accumulate` where memory did not suffice.
+    """
 
     update: int
     epoch: int
@@ -57,16 +45,19 @@ class Step(NamedTuple):
     tokens: int
     gradient_norm: float
     lr: float
+    parts: int = 1
 
 
 class Report(NamedTuple):
-    """Means over all target tokens since the last report."""
+    """Means since the last report: over target tokens, or, of gradient norms, over updates."""
 
     update: int
     epoch: int
     loss: float
     teacher_forced_accuracy: float
+    gradient_norm: float
     lr: float
+    tokens: int
 
 
 class Validation(NamedTuple):
@@ -98,37 +89,47 @@ def train(
     plan: Plan,
     state: TrainState,
     stop: Callable[[], bool],
+    *,
+    average: MovingAverage | None = None,
+    team: Team = ALONE,
 ) -> Iterator[Event]:
     """Trains until the plan is done, patience is out, or `stop()`; `state` says where it stands.
 
-    A validation happens every `validate_every` updates and at the end. Raises TrainingError where the
-    loss is not finite, before parameters are changed.
+    A validation happens every `validate_every` updates and at the end, of the moving average where there
+    is one; its event comes while the model has those parameters. Raises TrainingError where the loss is
+    not finite, before parameters are changed.
     """
     model.train()
-    schedule = settings.schedule.build()
+    schedule, learner = settings.schedule.build(), Learner(model, optimizer, settings, state, average, team)
     while not state.finished:
-        for batch in batches(state.epoch, state.position):
+        for window in windows(batches(state.epoch, state.position), settings.accumulate):
             set_rate(optimizer, schedule, plan, state)
-            step = update(model, optimizer, batch, settings, state)
-            state.position += 1
-            if step is None:
+            made = learner.update(window, state)
+            state.position += len(window)
+            if made is None:
                 state.skipped += 1
                 continue
-            yield step
+            yield (step := count(made, optimizer, state))
             if state.update % plan.report_every == 0:
                 yield report(step, state)
             ended = state.update >= plan.updates
             due = state.update % plan.validate_every == 0 or ended
             if due:
-                yield validation(model, validate, plan, state)
+                yield from validations(model, validate, plan, state, average)
                 state.reductions += has_stalled(schedule, state)
                 state.finished = ended or 0 < settings.patience <= state.bad_validations
-            stopping = stop()  # asked once: a signal between two answers would end without a save
+            stopping = team.any(stop())  # asked once: a signal between two answers would end without a save
             if due or state.update % plan.save_every == 0 or stopping:
                 yield Save(state.update)
             if state.finished or stopping:
                 return
         state.epoch, state.position = state.epoch + 1, 0
+
+
+def windows(batches: Iterator[Batch], size: int) -> Iterator[list[Batch]]:
+    """The batches of each update; the last window of an epoch may have fewer."""
+    while window := list(islice(batches, size)):
+        yield window
 
 
 def has_stalled(schedule: Schedule, state: TrainState) -> bool:
@@ -145,48 +146,40 @@ def set_rate(optimizer: torch.optim.Optimizer, schedule: Schedule, plan: Plan, s
         group["lr"] = optimizer.defaults["lr"] * schedule.factor(moment)
 
 
-def update(
-    model: Seq2Seq,
-    optimizer: torch.optim.Optimizer,
-    batch: Batch,
-    settings: LoopSettings,
-    state: TrainState,
-) -> Step | None:
-    """One step of the optimizer on the loss per token or sentence; None for a batch without a token."""
-    if not batch.target_mask.any():
-        return None
-    output = predict(model, batch, settings.scheduled_sampling, state.update + 1)
-    loss = cross_entropy(output.log_probs, batch.target, batch.target_mask, settings.label_smoothing)
-    optimizer.zero_grad(set_to_none=True)
-    (loss.total / {"tokens": loss.tokens, "sentences": len(batch.target)}[settings.loss_average]).backward()
-    limit = float("inf") if settings.clip is None else settings.clip
-    norm = nn.utils.clip_grad_norm_(model.parameters(), limit)
-    if not norm.isfinite():
-        raise TrainingError(
-            f"update {state.update + 1}: the gradient is not finite (loss {loss.total.item():.4g}); {SMALLER}"
-        )
-    optimizer.step()
+def count(made: Made, optimizer: torch.optim.Optimizer, state: TrainState) -> Step:
+    """Takes an update into the state."""
     state.update += 1
-    state.loss += loss.total.item()
-    state.correct += int(loss.correct)
-    state.tokens += loss.tokens
+    state.loss += made.loss
+    state.correct += made.correct
+    state.tokens += made.tokens
+    state.gradient_norm += made.gradient_norm
+    state.updates += 1
     lr = optimizer.param_groups[0]["lr"]
-    return Step(state.update, state.epoch, loss.total.item() / loss.tokens, loss.tokens, norm.item(), lr)
-
-
-def predict(model: Seq2Seq, batch: Batch, sampling: ScheduledSampling | None, update: int) -> Output:
-    """The outputs that an update learns from: after the true prefixes, or after partly the model's own."""
-    if sampling is None:
-        return model(batch.source, batch.inputs)
-    truth = sampling.schedule.build().truth(update)
-    return forward_sampled(model, batch.source, batch.inputs, truth, sampling.take)
+    mean = made.loss / made.tokens
+    return Step(state.update, state.epoch, mean, made.tokens, made.gradient_norm, lr, made.parts)
 
 
 def report(step: Step, state: TrainState) -> Report:
     """The means since the last report, which begin anew."""
-    means = Report(step.update, step.epoch, state.loss / state.tokens, state.correct / state.tokens, step.lr)
-    state.loss, state.correct, state.tokens = 0.0, 0, 0
+    means = Report(
+        step.update,
+        step.epoch,
+        state.loss / state.tokens,
+        state.correct / state.tokens,
+        state.gradient_norm / state.updates,
+        step.lr,
+        state.tokens,
+    )
+    state.loss, state.correct, state.tokens, state.gradient_norm, state.updates = 0.0, 0, 0, 0.0, 0
     return means
+
+
+def validations(
+    model: Seq2Seq, validate: Validate, plan: Plan, state: TrainState, average: MovingAverage | None
+) -> Iterator[Validation]:
+    """The one event of a validation, while the model has the parameters that were scored."""
+    with average.applied(model) if average else contextlib.nullcontext():
+        yield validation(model, validate, plan, state)
 
 
 def validation(model: Seq2Seq, validate: Validate, plan: Plan, state: TrainState) -> Validation:

@@ -28,3 +28,15 @@ def cross_entropy(
         total = (1 - label_smoothing) * total - label_smoothing * real.mean(dim=-1).sum()
     correct = (real.detach().argmax(dim=-1) == expected).sum()
     return Loss(total, correct, len(expected))
+
+
+def agreement(
+    first: Float[Tensor, "B T V"], second: Float[Tensor, "B T V"], mask: Bool[Tensor, "B T"]
+) -> Float[Tensor, ""]:
+    """½ (KL(p‖q) + KL(q‖p)), summed over the tokens where `mask` is True.
+
+    What two passes with different dropout are kept together by (R-Drop: Liang et al. 2021, arXiv:2106.14448,
+    eq. 2); both directions together are Σ (p - q)(log p - log q).
+    """
+    p, q = first[mask], second[mask]
+    return ((p.exp() - q.exp()) * (p - q)).sum() / 2

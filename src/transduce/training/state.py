@@ -18,10 +18,13 @@ class TrainState:
     bad_validations: int = 0  # since the best
     reductions: int = 0  # of the learning rate, for dev scores that stalled
     finished: bool = False
-    skipped: int = 0  # batches without a real target token
+    skipped: int = 0  # updates left out, for batches without a real target token
+    scaler: dict[str, Any] | None = None  # of float16 gradients
     loss: float = 0.0  # sums over target tokens since the last report
     correct: int = 0
     tokens: int = 0
+    gradient_norm: float = 0.0  # sum over updates since the last report
+    updates: int = 0
 
     def improved(self, value: float, *, higher_is_better: bool, loss: float | None = None) -> bool:
         """Takes in a validation's value; says whether it makes the best model so far. NaN never does.
