@@ -17,8 +17,10 @@ from transduce.data.batch import Batch, pair_batch, source_batch
 from transduce.data.index import encode_pairs
 from transduce.data.pairs import Pair
 from transduce.errors import DataError
+from transduce.layers.dropout import Dropout
 from transduce.model import Seq2Seq
-from transduce.training.loop import Event, LoopSettings, Plan, Save, Step, Validation, train, validation
+from transduce.training.loop import Event, Plan, Save, Step, Validation, train, validation
+from transduce.training.settings import LoopSettings
 from transduce.training.state import TrainState
 from transduce.translation import Translation
 from transduce.translator import Translator
@@ -199,11 +201,11 @@ def test_BAT_12_a_batch_padded_wider_gives_the_same(kind: str) -> None:
     same(after.weights[..., :3], before.weights)
 
 
-def with_dropout(translator: Translator) -> list[nn.Dropout]:
+def with_dropout(translator: Translator) -> list[Dropout]:
     """Sets every dropout of the model to a half."""
-    dropouts = [module for module in translator.model.modules() if isinstance(module, nn.Dropout)]
+    dropouts = [module for module in translator.model.modules() if isinstance(module, Dropout)]
     for dropout in dropouts:
-        dropout.p = 0.5
+        dropout.rate = 0.5
     return dropouts
 
 

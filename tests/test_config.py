@@ -423,7 +423,7 @@ def test_the_json_schema_is_whole():
     assert schema["additionalProperties"] is False
     search = schema["properties"]["search"]
     assert search["default"]["width"] == 5
-    assert search["anyOf"][0] == {"enum": ["beam"]}
+    assert search["anyOf"][0] == {"enum": ["beam", "sampling"]}
     beam = search["anyOf"][1]["properties"]
     assert beam["name"] == {"const": "beam"}
     assert beam["policy"]["enum"] == ["top_k", "pools"]

@@ -9,7 +9,9 @@ import pytest
 from tests.tiny import SETTINGS, settings
 from transduce import recipes
 from transduce.config import Spec, dump_yaml, parse_yaml, validate
-from transduce.data.pairs import PairSource, ParallelFiles, TsvFile
+from transduce.data.pairs import PairSource
+from transduce.data.sources.parallel import ParallelFiles
+from transduce.data.sources.tsv import TsvFile
 from transduce.errors import ConfigError
 from transduce.experiment import Experiment, expand, families, load_experiment
 
@@ -87,7 +89,37 @@ def test_options_of_made_data_are_no_paths(here):
     assert load_experiment("copy-reverse", ["data.train.task=copy"]).data.train.options["task"] == "copy"
 
 
-@pytest.mark.parametrize("value", [5, None, {"size": 3}, {"name": "copy_reverse", "source": "x"}, ["a"]])
+@pytest.mark.parametrize("ending", [".jsonl", ".jsonl.gz"])
+def test_json_lines_are_known_by_their_ending(here, ending):
+    """As a path alone, as an override of another format, and with columns named."""
+    config = write(here / "sub/exp.yaml", f"data: {{train: t{ending}, dev: d.tsv, source_column: en}}")
+    data = load_experiment(config, [f"data.dev.path=o{ending}", "data.test=x.tsv"]).data
+    assert (data.train.name, options(data.train)) == ("jsonl", {"path": str(here / f"sub/t{ending}")})
+    assert data.dev is not None
+    assert (data.dev.name, options(data.dev)) == ("jsonl", {"path": str(here / f"o{ending}")})
+    assert data.test is not None
+    assert data.test.name == "tsv"
+    given = {"data": {"train": {"name": "jsonl", "path": "odd.txt"}}}
+    assert options(load_experiment(given).data.train) == {"path": str(here / "odd.txt")}
+
+
+@pytest.mark.parametrize("part", ["train", "dev", "test"])
+def test_a_run_reads_no_standard_input(here, part):
+    """Which it could not read again when it goes on: in YAML, as an override, or in Python."""
+    config = write(
+        here / "exp.yaml", f"data: {{train: t.tsv, {part}: -}}" * (part != "train") or "data: {train: -}"
+    )
+    for message in (
+        fails(config),
+        fails({"data": {"train": "t.tsv", part: "-"}}),
+        fails({"data": {"train": "t.tsv"}}, f"data.{part}=-"),
+        fails({"data": {"train": "t.tsv"}}, f"data.{part}=<stdin>"),
+    ):
+        assert f"data.{part}: expected a file; got standard input; " in message
+        assert message.endswith("reads its data again; write it to a file first")
+
+
+@pytest.mark.parametrize("value", [5, None, {"size": 3}, {"name": "copy_reverse", "source": "x"}])
 def test_only_paths_and_pairs_of_paths_are_short_forms(value):
     assert expand(value) == value
 
@@ -189,6 +221,10 @@ def test_batches_cannot_be_measured_in_both():
         ("data.trian=t.tsv", "data.trian: unknown key 'trian'; did you mean 'train'?"),
         ("train.batch_pairs=0", "train.batch_pairs: expected at least 1; got 0"),
         ("train.updates=0", "train.updates: expected at least 1; got 0"),
+        (
+            "data.max_source_length=0",
+            "data.max_source_length: expected greater than or equal to 1; got 0",
+        ),
         ("train.updates=soon", "train.updates: expected integer or 'auto'; got 'soon'"),
         ("train.log_every=-1", "train.log_every: expected at least 1; got -1"),
         ("train.patience=-1", "train.patience: expected greater than or equal to 0; got -1"),

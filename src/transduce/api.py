@@ -7,11 +7,7 @@ from typing import Any
 from transduce.experiment import load_experiment
 from transduce.run import train_run
 from transduce.translator import Translator
-
-
-def load(folder: str | Path) -> Translator:
-    """The trained model of a run folder. Raises CheckpointError naming the file at fault."""
-    return Translator.load(folder)
+from transduce.translator import load as load
 
 
 def train(
@@ -19,6 +15,7 @@ def train(
     *overrides: str,
     run: str | Path | None = None,
     overwrite: bool = False,
+    device: str = "auto",
 ) -> Translator:
     """Trains from a YAML file, a recipe's name or a mapping of settings; the best model is returned.
 
@@ -26,4 +23,5 @@ def train(
     where the same call goes on if it was stopped.
     """
     experiment = load_experiment(config if isinstance(config, Mapping) else str(config), overrides)
-    return train_run(experiment, Path("runs") / experiment.name if run is None else run, overwrite=overwrite)
+    folder = Path("runs") / experiment.name if run is None else run
+    return train_run(experiment, folder, overwrite=overwrite, device=device)

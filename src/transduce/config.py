@@ -114,11 +114,20 @@ class Spec(Generic[C]):
     @classmethod
     def __get_pydantic_json_schema__(cls, core: Any, handler: Any) -> dict[str, Any]:
         kind = core["function"]["function"].args[0]
-        schemas = [handler(options_model(part).__pydantic_core_schema__) for part in kind.family.values()]
+        if kind in _described:  # a component that is made of others of its family: one level is told
+            return {"anyOf": [{"enum": list(kind.family)}, {"type": "object"}]}
+        _described.append(kind)
+        try:
+            schemas = [handler(options_model(part).__pydantic_core_schema__) for part in kind.family.values()]
+        finally:
+            _described.pop()
         for name, schema in zip(kind.family, schemas, strict=True):
             full = handler.resolve_ref_schema(schema)
             full["properties"] = {"name": {"const": name}, **full.get("properties", {})}
         return {"anyOf": [{"enum": list(kind.family)}, *schemas]}
+
+
+_described: list[type[Component]] = []  # families whose JSON Schema is being written
 
 
 @functools.cache

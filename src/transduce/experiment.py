@@ -6,25 +6,29 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-import transduce.data.sources  # noqa: F401 (registers made data)
+import transduce.data.sources  # noqa: F401 (registers them)
 from transduce import recipes
 from transduce.config import Component, Settings, Spec, merge, parse_override, parse_yaml, validate
-from transduce.data.pairs import PairSource, Part, Place
+from transduce.data.lines import STDIN
+from transduce.data.pairs import PairSource, Part, Place, format_of
 from transduce.errors import ConfigError, unknown
 from transduce.metrics import Metric
 from transduce.model import ModelSettings
 from transduce.search import Search
 from transduce.tokenizers import Tokenizer
-from transduce.training.loop import LoopSettings
+from transduce.training.settings import LoopSettings
+from transduce.training.trackers import Tracker
 
 PARTS: tuple[Part, ...] = ("train", "dev", "test")
+TRAIN_PATHS = ("start_from", "source_embeddings", "target_embeddings")
 
 
 class DataSettings(Settings):
-    """Where pairs come from. A path is a TSV file; `{source, target}` are parallel files.
+    """Where pairs come from. A path is a TSV file, or JSON Lines (`.jsonl`); `{source, target}` are parallel.
 
-    `strict` refuses what is otherwise skipped or said: pairs with a blank side, and pairs of dev or test
-    that are trained on.
+    Training pairs longer than `max_source_length` or `max_target_length` tokens, the end of the sentence
+    aside, are left out; dev and test keep every pair. `strict` refuses what is otherwise skipped or said:
+    pairs with a blank side, over-long ones, and pairs of dev or test that are trained on.
     """
 
     train: Spec[PairSource]
@@ -33,12 +37,22 @@ class DataSettings(Settings):
     source_column: int | str | None = None
     target_column: int | str | None = None
     features_column: None = None
+    max_source_length: int | None = Field(default=None, ge=1)
+    max_target_length: int | None = Field(default=None, ge=1)
     strict: bool = False
 
     @field_validator(*PARTS, mode="before", json_schema_input_type=Spec[PairSource] | str | None)
     @classmethod
     def _expand(cls, value: Any) -> Any:
         return expand(value)
+
+    @field_validator(*PARTS)
+    @classmethod
+    def _readable_again(cls, value: Spec[PairSource] | None) -> Spec[PairSource] | None:
+        if value is not None and STDIN in value.options.values():
+            hint = "a run that goes on reads its data again; write it to a file first"
+            raise ValueError(f"expected a file; got standard input; {hint}")
+        return value
 
     def source(self, part: Part, seed: int) -> PairSource | None:
         """The pairs of one part, or None where the experiment has none."""
@@ -76,6 +90,12 @@ class TrainSettings(LoopSettings):
     validate_every: int | Literal["auto"] = "auto"  # an epoch, but between 100 and 1,000
     save_every: int | Literal["auto"] = "auto"  # at each validation
     log_every: int = 50
+    start_from: str | None = None  # a run whose model and vocabularies to begin with
+    source_embeddings: str | None = None  # text files of word vectors to begin with
+    target_embeddings: str | None = None
+    keep_saves: int = Field(default=2, ge=2)  # the newest ones; more serve `transduce average`
+    track: list[Spec[Tracker]] = []  # where the run is logged too, beside metrics.jsonl
+    workers: int = Field(default=0, ge=0)  # threads that make batches ahead
     select: str = "exact_match"
     validation_search: Runnable = Spec(Search, "beam", {"width": 1})
 
@@ -116,6 +136,12 @@ class Experiment(Settings):
     train: TrainSettings = TrainSettings()
     search: Runnable = Spec(Search, "beam")
     seed: int = Field(default=1, ge=0, lt=2**63)
+
+    @model_validator(mode="after")
+    def _check_sharing(self) -> "Experiment":
+        if self.model.share_embeddings and not self.tokenizer.shared:
+            raise ValueError("model.share_embeddings: true needs tokenizer.shared: true; got false")
+        return self
 
 
 def load_experiment(config: str | Mapping[str, Any], overrides: Sequence[str] = ()) -> Experiment:
@@ -158,32 +184,55 @@ def families() -> dict[str, list[str]]:
 
 
 def expand(value: Any) -> Any:
-    """Writes out what a path, and `{source, target}`, are short for."""
+    """Writes out what a path, `{source, target}` and a list of sources are short for."""
+    if value in ("-", [None]):  # YAML takes a lone dash for a list of nothing
+        value = STDIN
+    if isinstance(value, list):
+        return mixed([expand(item) for item in value])
     if isinstance(value, str):
-        return {"name": "tsv", "path": value}
+        return {"name": format_of(value), "path": value}
     if not isinstance(value, Mapping) or "name" in value:
         return value
     if "path" in value:
-        return {"name": "tsv", **value}
+        return {"name": format_of(str(value["path"])), **value}
     return {"name": "parallel", **value} if {"source", "target"} & value.keys() else value
 
 
+def mixed(sources: list[Any]) -> dict[str, Any]:
+    """Several sources as one, each with the weight that stands beside it."""
+    weights = [item.get("weight", 1.0) if isinstance(item, Mapping) else 1.0 for item in sources]
+    plain = [
+        {key: value for key, value in item.items() if key != "weight"} if isinstance(item, Mapping) else item
+        for item in sources
+    ]
+    return {"name": "mix", "sources": plain, "weights": weights}
+
+
 def resolve_paths(tree: dict[str, Any], base: Path) -> dict[str, Any]:
-    """Makes the paths of `data:` absolute."""
-    data = tree.get("data")
-    if not isinstance(data, dict):
-        return tree
-    resolved = {part: _resolve(value, base) if part in PARTS else value for part, value in data.items()}
-    return {**tree, "data": resolved}
+    """Makes the paths of `data:` and `train:` absolute."""
+    resolved = dict(tree)
+    for section, resolve, keys in (("data", _resolve, PARTS), ("train", _absolute, TRAIN_PATHS)):
+        if isinstance(tree.get(section), dict):
+            items = tree[section].items()
+            resolved[section] = {key: resolve(value, base) if key in keys else value for key, value in items}
+    return resolved
 
 
 def _resolve(value: Any, base: Path) -> Any:
+    if isinstance(value, list) and value != [None]:
+        return [_resolve(item, base) for item in value]
     value = expand(value)
-    if not isinstance(value, Mapping) or value.get("name") not in ("parallel", "tsv"):
+    if isinstance(value, Mapping) and isinstance(value.get("sources"), list):
+        return {**value, "sources": [_resolve(item, base) for item in value["sources"]]}
+    if not isinstance(value, Mapping) or str(value.get("name")) not in PairSource.family:
         return value
     paths = {
-        key: str((base / Path(path).expanduser()).absolute())
-        for key, path in value.items()
-        if key != "name" and isinstance(path, str)
+        key: _absolute(value[key], base)
+        for key in PairSource.family[str(value["name"])].paths
+        if isinstance(value.get(key), str) and value[key] != STDIN
     }
     return {**value, **paths}
+
+
+def _absolute(path: Any, base: Path) -> Any:
+    return str((base / Path(path).expanduser()).absolute()) if isinstance(path, str) else path

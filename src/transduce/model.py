@@ -20,6 +20,21 @@ class Seq2Seq(nn.Module):
         super().__init__()
         self.encoder, self.decoder = encoder, decoder
 
+    @property
+    def members(self) -> "tuple[Seq2Seq]":
+        """The models that this is of, as an ensemble has several."""
+        return (self,)
+
+    @property
+    def aligns(self) -> bool:
+        """Whether its attention weights tell what of the source was read."""
+        return self.decoder.aligns
+
+    @property
+    def attends(self) -> bool:
+        """Whether they say where it looked."""
+        return self.decoder.attends
+
     def forward(self, source: Source, tokens: Int[Tensor, "B T"], *, weights: bool = False) -> Output:
         """Log-probabilities [B T V] after each prefix of `tokens`, which begin with BOS."""
         return self.decoder(source, self.encoder(source), tokens, weights=weights)

@@ -15,7 +15,8 @@ class Translation:
 
     `tokens` and `source_tokens` end with `</s>` where the model wrote or read EOS, so that they label
     `token_log_probs` and the rows and columns of `attention` [tokens, source tokens] one for one.
-    `log_prob` is the sum of `token_log_probs` (natural log, EOS in); `score` is what ranked it.
+    `log_prob` is the sum of `token_log_probs` (natural log, EOS in): the model's own, whatever the search
+    was told; `score` is what ranked it.
     `finished` is False where the maximum length cut it short. `n_best` holds all of them, best first.
     """
 
@@ -30,8 +31,8 @@ class Translation:
     attention: np.ndarray | None = field(default=None, repr=False, compare=False)
     n_best: list["Translation"] = field(default_factory=list, repr=False)
 
-    def plain(self) -> dict[str, Any]:
-        """The JSON object of `translate --json`."""
+    def plain(self, *, attention: bool = True) -> dict[str, Any]:
+        """The JSON object of `translate --json`, with `attention` where it is there and wanted."""
         keys = (
             "source",
             "text",
@@ -43,9 +44,9 @@ class Translation:
             "source_tokens",
         )
         tree = {key: getattr(self, key) for key in keys}
-        if self.attention is not None:
+        if attention and self.attention is not None:
             tree["attention"] = [[round(weight, 6) for weight in row] for row in self.attention.tolist()]
-        tree["n_best"] = [best.plain() for best in self.n_best]
+        tree["n_best"] = [best.plain(attention=attention) for best in self.n_best]
         return tree
 
     def _repr_html_(self) -> str:

@@ -14,12 +14,16 @@ SPECIALS = 4
 
 
 class Source(NamedTuple):
-    """A batch of source sentences, padded on the right: what encoder and decoder are given."""
+    """A batch of source sentences, padded on the right: what encoder and decoder are given.
+
+    `others` holds the same sentences as members of an ensemble with other source vocabularies read them.
+    """
 
     tokens: Int[Tensor, "B S"]
     mask: Bool[Tensor, "B S"]
     features: Int[Tensor, "B F"] | None = None
     extended: Int[Tensor, "B S"] | None = None
+    others: tuple["Source", ...] = ()
 
 
 class CellState(NamedTuple):

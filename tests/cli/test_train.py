@@ -86,3 +86,21 @@ def test_training_needs_what_the_recipe_needs(command, config, monkeypatch):
     done = command("train", "dates", "--run", "x")
     assert done.code == 2
     assert done.err == "transduce: dates needs the package 'babel': pip install 'transduce[demo]'\n"
+
+
+def test_verify_resume_proves_it_on_the_users_own_experiment_and_leaves_nothing(command, trained, tmp_path):
+    data = [f"data.{part}={trained.parent / part}.tsv" for part in ("train", "dev")]
+    small = ["model.encoder.width=4", "model.decoder.width=4"]
+    done = command("train", "g2p", *data, *small, "--run", tmp_path / "run", "--verify-resume")
+    assert done.code == 0
+    assert done.out.startswith("resumed at update 10 of 20: all ")
+    assert "trains 10 updates, stops, and goes on to 20" in done.err
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_device_that_is_not_there_is_refused(command, trained, tmp_path):
+    data = [f"data.{part}={trained.parent / part}.tsv" for part in ("train", "dev")]
+    for device, message in (("cuda", "got cuda"), ("gpu", "unknown device 'gpu'; did you mean 'cpu'?")):
+        done = command("train", "g2p", *data, "--run", tmp_path / "run", "--device", device)
+        assert done.code == 2
+        assert message in done.err

@@ -2,6 +2,7 @@
 
 import json
 import queue
+import re
 import select
 import signal
 import subprocess
@@ -199,3 +200,123 @@ def test_ctrl_c_ends_it_in_peace_while_it_waits(trained, model):
         said = process.stderr.read()
         assert b"Traceback (most recent call last)" not in said
         assert b"Fatal" not in said
+
+
+def test_flags_are_the_options_of_the_search(command, trained, model, stdin):
+    cases = [
+        (["--max-length", 2], {"max_length": {"ratio": 0.0, "plus": 2}}),
+        (["--min-length", 4], {"min_length": {"ratio": 0.0, "plus": 4}}),
+        (["--no-repeat-ngram", 1], {"no_repeat_ngram": 1}),
+        (["--without", "2", "--without", "one one"], {"without": ["2", "one one"]}),
+        (["--search", "length_penalty.alpha=0", "--search", "policy=pools"], {"policy": "pools"}),
+        (["--search", "repetition_penalty=3.0"], {"repetition_penalty": 3.0}),
+        (["--sample", "--seed", 7, "--temperature", 3], {"name": "sampling", "seed": 7, "temperature": 3.0}),
+        (["--search", "coverage_penalty=0.5"], {"coverage_penalty": 0.5}),
+    ]
+    plain = texts(model, LINES)
+    different = 0
+    for flags, options in cases:
+        stdin("".join(f"{line}\n" for line in LINES))
+        done = command("translate", trained, *flags)
+        if "policy" in options:
+            options["length_penalty"] = {"alpha": 0.0}
+        search = model.searcher(**options)
+        assert done.lines == [result.text for result in model.translate(LINES, search=search)]
+        different += done.lines != plain
+    assert different > 4
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--min-length", 9, "--max-length", 3], r"min_length .*9.* and max_length .*3"),
+        (["--temperature", 0.5], "unknown key 'temperature'"),
+        (["--sample", "--beam", 4], "unknown key 'width'"),
+        (["--sample", "--temperature", 0], "temperature: expected above 0; got 0"),
+        (["--search", "widht=4"], "unknown key 'widht'; did you mean 'width'"),
+        (["--search", "width"], "'width': expected key.path=value"),
+        (["--search", "groups=2"], "groups"),
+        (["--dictionary", "words.tsv"], "--dictionary needs --replace-unk"),
+        (["--replace-unk", "--dictionary", "no such.tsv"], "no such.tsv"),
+        (["--alignments", "no/such/folder"], "--alignments no/such/folder: cannot be written"),
+        (["--prefix", "no such.txt"], "no such.txt"),
+    ],
+)
+def test_flags_that_cannot_work_are_refused_in_one_line(command, trained, stdin, flags, message):
+    stdin("one\n")
+    done = command("translate", trained, *flags)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.count("\n") == 1
+    assert re.search(message, done.err), done.err
+
+
+def test_prefixes_and_phrases_come_line_by_line(command, trained, model, tmp_path, monkeypatch):
+    monkeypatch.setattr(queue, "Queue", lambda maxsize: whole(maxsize=2))  # groups of two lines
+    (tmp_path / "in.txt").write_text("one\n2 one\n\n2\none 2\n", encoding="utf-8")
+    (tmp_path / "prefix.txt").write_text("2 2\n\n\none\nఒకటి\n", encoding="utf-8")
+    (tmp_path / "phrases.tsv").write_text("\n2 2\tఒకటి\n\none one\n\n", encoding="utf-8")
+    flags = ["--prefix", tmp_path / "prefix.txt", "--phrases", tmp_path / "phrases.tsv"]
+    done = command("translate", trained, tmp_path / "in.txt", *flags)
+    lines, starts = ["one", "2 one", "", "2", "one 2"], ["2 2", "", "", "one", "ఒకటి"]
+    phrases = [[], ["2 2", "ఒకటి"], [], ["one one"], []]
+    assert done.lines == [r.text for r in model.translate(lines, prefix=starts, phrases=phrases)]
+    assert done.lines[0].startswith("2 2")
+    assert "2 2" in done.lines[1]
+    assert "ఒకటి" in done.lines[1]
+
+
+@pytest.mark.parametrize(("given", "message"), [("a\n", "got 1 lines"), ("one\n" * 4, "has, 3; got more")])
+@pytest.mark.parametrize("flag", ["--prefix", "--phrases"])
+def test_a_file_beside_the_input_has_as_many_lines(command, trained, tmp_path, flag, given, message):
+    (tmp_path / "in.txt").write_text("one\n2\none\n", encoding="utf-8")
+    (tmp_path / "beside.txt").write_text(given, encoding="utf-8")
+    done = command("translate", trained, tmp_path / "in.txt", flag, tmp_path / "beside.txt")
+    assert done.code == 2
+    assert f"{tmp_path / 'beside.txt'}: expected" in done.err
+    assert message in done.err
+
+
+def test_an_unknown_prefix_names_its_line(command, trained, stdin, tmp_path):
+    stdin("one\n2\n")
+    (tmp_path / "prefix.txt").write_text("one\nзорк\n", encoding="utf-8")
+    done = command("translate", trained, "--prefix", tmp_path / "prefix.txt")
+    assert done.code == 2
+    assert "line 2: prefix 'зорк'" in done.err
+
+
+def test_samples_are_a_table_too_and_do_not_depend_on_the_batch(command, trained, tmp_path, monkeypatch):
+    monkeypatch.setattr(queue, "Queue", lambda maxsize: whole(maxsize=3))
+    (tmp_path / "in.txt").write_text("".join(f"{line}\n" for line in LINES * 3), encoding="utf-8")
+    flags = [trained, tmp_path / "in.txt", "--sample", "--n-best", 2, "--batch-size"]
+    runs = [[row.split("\t") for row in command("translate", *flags, size).lines] for size in (1, 7, 64)]
+    assert len(runs[0]) == 2 * 3 * len(LINES)
+    for other in runs[1:]:
+        assert [(line, rank, text) for line, rank, _, text in other] == [
+            (line, rank, text) for line, rank, _, text in runs[0]
+        ]
+        for one, two in zip(other, runs[0], strict=True):
+            assert float(one[2]) == pytest.approx(float(two[2]), abs=1e-4)
+
+
+def test_alignments_are_written_beside_the_translations(command, trained, model, tmp_path):
+    (tmp_path / "in.txt").write_text("one 2\n\nఒకటి\n", encoding="utf-8")
+    done = command(
+        "translate", trained, tmp_path / "in.txt", "--alignments", tmp_path / "links.txt", "--json"
+    )
+    written = (tmp_path / "links.txt").read_text(encoding="utf-8").split("\n")
+    assert len(written) == 4
+    assert written[1] == written[3] == ""
+    results = model.translate(["one 2", "", "ఒకటి"])
+    for line, result in zip(written, results, strict=False):
+        pairs = [tuple(map(int, link.split("-"))) for link in line.split()]
+        assert set(pairs) == model.word_links(result)
+        assert {target for _, target in pairs} == set(range(len(result.text.split())))
+    assert [list(json.loads(row)) for row in done.lines] == [KEYS] * 3  # attention was not asked for
+
+
+def test_unknown_tokens_are_put_back(command, trained, stdin):
+    """The model's own vocabulary is complete: it never says that it does not know; the flag is harmless."""
+    stdin("one zork\n")
+    plain = command("translate", trained, "--quiet").lines
+    stdin("one zork\n")
+    assert command("translate", trained, "--quiet", "--replace-unk").lines == plain

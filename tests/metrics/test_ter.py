@@ -1,5 +1,6 @@
 """TER against sacreBLEU, and by hand."""
 
+import functools
 import random
 from importlib.metadata import version
 
@@ -11,7 +12,7 @@ from sacrebleu.metrics.ter import TER
 
 from transduce.config import Spec
 from transduce.metrics import Metric
-from transduce.metrics.ter import Ter, count_edits
+from transduce.metrics.ter import Ter, _remembered_edits, count_edits
 
 SIGNATURE = f"nrefs:1|case:lc|tok:tercom|norm:no|punct:yes|asian:no|version:{version('sacrebleu')}"
 LINE = st.lists(st.sampled_from(["a", "b", "c", "D", "e.", "日本"]), max_size=12).map(" ".join)
@@ -116,3 +117,14 @@ def test_MET_03_and_MET_04_empty_output_and_references() -> None:
     assert Ter()(["", ""], references).value == 100.0
     assert Ter()(["a b", "a b c d"], ["", "a b c d"]).value == 50.0  # insertions count in the total
     assert Ter()(["a b c"], [["", "a b c d"]]).value == 50.0  # 1 edit, 2 words in the mean
+
+
+def test_a_line_is_searched_once_however_often_it_is_scored(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[str, ...]] = []
+    memory = functools.lru_cache(_remembered_edits.__wrapped__)  # of this test alone
+    monkeypatch.setattr("transduce.metrics.ter._remembered_edits", memory)
+    monkeypatch.setattr("transduce.metrics.ter.count_edits", lambda found, words: seen.append(found) or 1)
+    lines, references = ["p q ʘ", "r s ʘ"], ["q ʘ", "s ʘ"]
+    assert [Ter()(lines, references).value for _ in range(3)] == [50.0] * 3
+    assert Ter(case_sensitive=True)(["P q ʘ"], ["q ʘ"]).value == 50.0
+    assert [words[0] for words in seen] == ["p", "r", "P"]

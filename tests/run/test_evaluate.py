@@ -6,18 +6,23 @@ import random
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
 from tests.tiny import settings
+from transduce.config import Spec
 from transduce.data.index import Index, Ragged
 from transduce.data.pairs import Pair
 from transduce.errors import DataError
 from transduce.experiment import load_experiment
 from transduce.metrics import Metric
 from transduce.run import evaluate, train_run
-from transduce.run.evaluate import score_texts, teacher_forced
+from transduce.run.evaluate import describe, read_pairs, teacher_forced
+from transduce.run.outputs import Outputs, decode_pairs
+from transduce.search import Search
+from transduce.translation import Translation
 from transduce.translator import Translator
 from transduce.types import Output
 
@@ -83,7 +88,7 @@ def test_TRN_07_the_log_of_the_best_model_is_what_evaluate_finds(runs, kind):
     model = Translator.load(runs[kind])
     search = model.experiment.train.validation_search
     assert logged["search"] == search.plain()
-    found = evaluate(model, str(runs["dev"]), search=search.build())
+    found = evaluate(model, str(runs["dev"]), search=search)
     for name, metric in found["metrics"].items():
         if name == "ter":  # too slow for every validation, unless it is what selects
             continue
@@ -107,7 +112,7 @@ def test_the_model_card_tells_the_same(runs, kind):
 def test_an_evaluation_has_the_keys_of_the_design(runs):
     model = Translator.load(runs["gru+additive"])
     found = json.loads(json.dumps(evaluate(model)))
-    assert set(found) == {"examples", "metrics", "search", "model"}
+    assert set(found) == {"examples", "metrics", "attention", "search", "model"}
     assert (found["examples"], found["model"]) == (40, "tiny")
     assert set(found["metrics"]) == set(Metric.family)
     for name, metric in found["metrics"].items():
@@ -116,13 +121,17 @@ def test_an_evaluation_has_the_keys_of_the_design(runs):
         assert metric["signature"]
         assert name in ("bleu", "chrf", "ter") or metric["signature"].startswith(name)
     assert found["search"]["width"] == 2
-    greedy = evaluate(model, search=model.searcher(width=1))
+    greedy = evaluate(model, search=Spec(Search, "beam", {"width": 1}))
     assert (greedy["search"]["width"], greedy["search"]["name"]) == (1, "beam")
+    assert found["search"] == model.experiment.search.plain()
 
 
 def test_batch_size_changes_no_figure(runs):
     model = Translator.load(runs["lstm+dot"])
-    assert evaluate(model, batch_size=1) == evaluate(model, batch_size=40) == evaluate(model, batch_size=7)
+    found = [evaluate(model, batch_size=size) for size in (1, 7, 40)]
+    attention = [one.pop("attention") for one in found]
+    assert found[0] == found[1] == found[2]
+    assert attention[1:] == [pytest.approx(attention[0], abs=1e-6)] * 2
 
 
 def test_another_file_is_read_in_the_columns_of_the_run(runs, tmp_path):
@@ -132,16 +141,18 @@ def test_another_file_is_read_in_the_columns_of_the_run(runs, tmp_path):
     (tmp_path / "blank.tsv").write_text("a\ta\n\tb\n")
     said: list[str] = []
     assert evaluate(model, str(tmp_path / "blank.tsv"), say=said.append)["examples"] == 1
-    assert said == [f"{tmp_path / 'blank.tsv'}: skipped 1 of 2 pairs with a blank side (lines 2)"]
+    assert said == [f"{tmp_path / 'blank.tsv'}: skipped 1 of 2 pairs with a blank side (line 2)"]
     with pytest.raises(DataError, match=r"none.tsv: cannot be read"):
         evaluate(model, str(tmp_path / "none.tsv"))
 
 
-def test_references_are_scored_in_the_form_that_decoding_can_give(runs):
+def test_references_are_scored_in_the_form_that_decoding_can_give(runs, monkeypatch):
     model = Translator.load(runs["gru+additive"])
-    scores = score_texts(model, ["a b"], [Pair("x", "  a   b ")])
-    assert scores["exact_match"].value == 1.0
-    assert score_texts(model, ["a b"], [Pair("x", "b a")])["token_accuracy"].value == 0.0
+    monkeypatch.setattr(model, "stream", lambda sources, **options: iter([Translation("a", "a b")]))
+    outputs = decode_pairs(model, [Pair("a", "  a   b ")], model.searcher())
+    assert outputs.answers == [("a b",)]
+    assert outputs.measure()["exact_match"].value == 1.0
+    assert decode_pairs(model, [Pair("a", "b a")], model.searcher()).measure()["token_accuracy"].value == 0.0
 
 
 class Constant(nn.Module):
@@ -170,3 +181,44 @@ def test_TRN_05_a_real_models_figures_do_not_depend_on_batches(runs):
     found = [teacher_forced(model, index, batch_size) for batch_size in (1, 3, 10)]
     assert len({accuracy for _, accuracy in found}) == 1
     assert [loss for loss, _ in found] == pytest.approx([found[0][0]] * 3, abs=1e-6)
+
+
+def test_where_the_model_looked_is_told_of_the_outputs_alone(runs):
+    model = Translator.load(runs["gru+additive"])
+    pairs = read_pairs(model, None, print).pairs
+    translations = model.translate([pair.source for pair in pairs], search=model.searcher())
+    looked = np.concatenate([t.attention.argmax(axis=1) for t in translations])
+    found = evaluate(model)["attention"]
+    assert found["rows"] == len(looked) == sum(len(t.tokens) for t in translations)
+    assert found["position_0_share"] == pytest.approx((looked == 0).mean())
+    assert 0 < found["position_0_share"] < 1
+
+
+def test_a_model_without_attention_tells_of_none(tmp_path, monkeypatch):
+    tree = settings("model.decoder.attention=none", "train.updates=2")
+    model = train_run(load_experiment(tree), tmp_path / "run")
+    stream, asked = model.stream, []
+    monkeypatch.setattr(model, "stream", lambda *given, **how: asked.append(how) or stream(*given, **how))
+    assert set(evaluate(model)) == {"examples", "metrics", "search", "model"}
+    assert [how["attention"] for how in asked] == [False]  # no forced pass for nothing
+
+
+def test_reports_add_to_what_is_told_and_doubts_are_said(runs, tmp_path):
+    model = Translator.load(runs["gru+additive"])
+    path = write_pairs(tmp_path / "some.tsv", [Pair("a", "a"), Pair("", "b"), *words(2, 4)])
+    reports = (lambda outputs: {"first": outputs.hypotheses[0]}, lambda outputs: {"lines": [*outputs.lines]})
+    found = evaluate(model, path, reports=reports)
+    assert set(found) == {"examples", "first", "lines", "attention", "search", "model"}
+    assert found["lines"] == [1, 3, 4]
+    said: list[str] = []
+    describe(Outputs(hypotheses=["", "a ."], answers=[("b",), ("a.",)], lines=[1, 2]), (), said.append)
+    assert [line.split(" (")[0] for line in said] == [
+        "1 of 2 hypotheses are empty though their references are not",
+        "1 of 2 hypotheses look tokenised",
+    ]
+
+
+def test_MET_01_several_answers_of_as_many_lines_are_no_reason_to_warn():
+    said: list[str] = []
+    describe(Outputs(hypotheses=["a", "b"], answers=[("a", "c"), ("b", "d")], lines=[1, 2]), (), said.append)
+    assert said == []

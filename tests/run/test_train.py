@@ -14,12 +14,15 @@ from typing import Any
 import pytest
 import torch
 
-from tests.tiny import experiment, settings
-from transduce.errors import CheckpointError, ConfigError, Interrupted
+from tests.tiny import TASK, experiment, settings
+from transduce.errors import CheckpointError, ConfigError, DataError, Interrupted
 from transduce.experiment import Experiment
 from transduce.run import train_run
+from transduce.run.folder import TIMING
 from transduce.run.train import make_plan
+from transduce.training.checkpoint import saves
 from transduce.training.loop import Event, Plan, Save, Step, Validation
+from transduce.training.trackers import Tracker
 from transduce.translator import Translator
 
 ROOT = Path(__file__).parents[2]
@@ -29,13 +32,14 @@ Watch = Callable[[Event, Plan], None]
 def contents(folder: Path) -> dict[str, bytes]:
     """Every file of a run by its place in it; the card alone says where it lies."""
     files = {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file()}
-    return {name: path.read_bytes().replace(folder.name.encode(), b"RUN") for name, path in files.items()}
+    found = {name: path.read_bytes().replace(folder.name.encode(), b"RUN") for name, path in files.items()}
+    return found | {"metrics.jsonl": json.dumps(log(folder)).encode()}
 
 
 def log(folder: Path) -> list[dict[str, Any]]:
-    return [
-        json.loads(line) for line in (folder / "metrics.jsonl").read_text(encoding="utf-8").split("\n")[:-1]
-    ]
+    """The lines of the log, without what no two runs share."""
+    lines = (folder / "metrics.jsonl").read_text(encoding="utf-8").split("\n")[:-1]
+    return [{key: value for key, value in json.loads(line).items() if key not in TIMING} for line in lines]
 
 
 def updates(folder: Path, config: Experiment, **options: Any) -> list[int]:
@@ -90,7 +94,12 @@ def test_the_log_holds_reports_and_validations_in_order(unbroken):
         ("report", 9),
         ("validation", 10),
     ]
-    assert set(lines[0]) == {"event", "update", "epoch", "loss", "teacher_forced_accuracy", "lr"}
+    means = {"loss", "teacher_forced_accuracy", "gradient_norm"}
+    assert set(lines[0]) == {"event", "update", "epoch", "lr", "tokens", *means}
+    first = json.loads((unbroken / "metrics.jsonl").read_text(encoding="utf-8").split("\n")[0])
+    assert set(first) - set(lines[0]) == set(TIMING)
+    assert first["tokens_per_second"] == pytest.approx(first["tokens"] / first["seconds"], rel=0.05)
+    assert 50 < first["memory"] < 50_000  # MB
     scores = lines[1]["scores"]
     assert {
         "exact_match",
@@ -149,13 +158,14 @@ def test_stopped_at_every_update_it_still_is_the_unbroken_run(unbroken, tmp_path
         with pytest.raises(Interrupted):
             train_run(experiment(), folder, watch=signalled_at(update, signal.SIGINT))
     assert updates(folder, experiment()) == [10]
+    broken, whole = contents(folder), contents(unbroken)
     for name in (
         "metrics.jsonl",
         "model.safetensors",
         "state/10/optimizer.safetensors",
         "state/10/state.json",
     ):
-        assert (folder / name).read_bytes() == (unbroken / name).read_bytes()
+        assert broken[name] == whole[name]
 
 
 def test_a_signal_at_the_last_update_is_no_interruption(unbroken, tmp_path):
@@ -194,7 +204,7 @@ def test_the_log_is_cut_back_to_the_save(copy, unbroken):
     with open(copy / "metrics.jsonl", "a", encoding="utf-8") as file:
         file.write('{"event": "report", "update": 5000}\n{"event": "rep')
     updates(copy, experiment())
-    assert (copy / "metrics.jsonl").read_bytes() == (unbroken / "metrics.jsonl").read_bytes()
+    assert log(copy) == log(unbroken)
 
 
 def test_CKP_12_another_experiment_leaves_the_run_as_it_is(copy, unbroken):
@@ -287,7 +297,7 @@ def test_random_numbers_before_training_do_not_matter(unbroken, tmp_path):
     torch.manual_seed(99)
     random.seed(99)
     train_run(experiment(), tmp_path / "run")
-    assert (tmp_path / "run/metrics.jsonl").read_bytes() == (unbroken / "metrics.jsonl").read_bytes()
+    assert log(tmp_path / "run") == log(unbroken)
 
 
 KILLED = ("train.updates=40", "train.save_every=1", "train.validate_every=10", "train.batch_pairs=8")
@@ -337,3 +347,98 @@ def test_a_run_that_ends_before_its_first_validation_keeps_its_last_model(tmp_pa
     model = train_run(experiment("train.validate_every=9", "train.updates=2"), tmp_path / "run")
     loaded = Translator.load(tmp_path / "run")
     assert loaded.score(["0 1 2"], ["2 1 0"]) == model.score(["0 1 2"], ["2 1 0"])
+
+
+def test_trackers_get_reports_and_validations_and_are_closed(tmp_path, monkeypatch):
+    got: list[Any] = []
+
+    class Noting(Tracker):
+        name = "trackio"
+
+        def __init__(self, folder: Path, name: str, config: dict[str, Any]) -> None:
+            got.append((folder, name, config["seed"]))
+
+        def log(self, update: int, values: dict[str, float]) -> None:
+            got.append((update, sorted(values)[0]))
+
+        def close(self) -> None:
+            got.append("closed")
+
+    monkeypatch.setitem(Tracker.family, "trackio", Noting)
+    train_run(experiment("train.track=[trackio]"), tmp_path / "run")
+    assert got == [
+        (tmp_path / "run", "tiny", 1),
+        (3, "train/gradient_norm"),
+        (5, "dev/bleu"),
+        (6, "train/gradient_norm"),
+        (9, "train/gradient_norm"),
+        (10, "dev/bleu"),
+        "closed",
+    ]
+
+
+def test_a_moving_average_is_what_is_scored_and_kept_and_resumes_bit_for_bit(tmp_path):
+    config = experiment("train.moving_average=0.5")
+    train_run(config, tmp_path / "whole")
+    for update in (3, 7):
+        with pytest.raises(Interrupted):
+            train_run(config, tmp_path / "broken", watch=signalled_at(update))
+    train_run(config, tmp_path / "broken")
+    broken, whole = contents(tmp_path / "broken"), contents(tmp_path / "whole")
+    assert broken["metrics.jsonl"] == whole["metrics.jsonl"]
+    for name in ("model.safetensors", "state/10/average.safetensors", "state/10/model.safetensors"):
+        assert broken[name].replace(b"broken", b"") == whole[name].replace(b"whole", b"")
+    assert whole["model.safetensors"] != whole["state/10/model.safetensors"]
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_as_many_saves_are_kept_as_asked(tmp_path, count):
+    train_run(experiment(f"train.keep_saves={count}", "train.save_every=2"), tmp_path / "run")
+    assert [path.name for path in saves(tmp_path / "run/state")] == ["10", "8", "6", "5"][:count]
+
+
+def test_accumulated_batches_make_fewer_updates_of_the_same_data(tmp_path):
+    config = experiment(
+        "train.batch_pairs=8", "train.accumulate=2", "train.updates=8", "train.validate_every=auto"
+    )
+    train_run(config, tmp_path / "run")
+    epochs = [line["epoch"] for line in log(tmp_path / "run") if line["event"] == "report"]
+    assert epochs == [0, 1]  # 60 pairs, 8 batches, 4 updates an epoch
+    assert make_plan(config.train, per_epoch=8).validate_every == 100
+
+
+def test_a_run_can_start_from_the_model_of_another(tmp_path, unbroken):
+    said: list[str] = []
+    other = {**TASK, "size": 40, "task": "copy"}
+    config = experiment(
+        f"train.start_from={unbroken}", "train.updates=1", "train.optimizer.lr=0", f"data.train={other}"
+    )
+    train_run(config, tmp_path / "run", say=said.append)
+    assert f"starts from the model of {unbroken}, with its vocabularies" in said
+    for name in ("model.safetensors", "tokenizer.source.json", "tokenizer.target.json"):
+        assert (tmp_path / "run" / name).read_bytes() == (unbroken / name).read_bytes()
+
+
+def test_another_architecture_cannot_start_from_a_model(tmp_path, unbroken):
+    with pytest.raises(CheckpointError, match="does not fit its configuration"):
+        train_run(experiment(f"train.start_from={unbroken}", "model.encoder.width=6"), tmp_path / "run")
+
+
+def test_embeddings_start_from_vectors_and_train_on(tmp_path):
+    vectors = tmp_path / "v.vec"
+    vectors.write_text("2 8\n0 " + "0.5 " * 8 + "\n9 " + "1 " * 8 + "\n", encoding="utf-8")
+    said: list[str] = []
+    options = [f"train.{side}_embeddings={vectors}" for side in ("source", "target")]
+    frozen = experiment(*options, "train.updates=1", "train.optimizer.lr=0")
+    model = train_run(frozen, tmp_path / "run", say=said.append)
+    for side, part, tokenizer in (
+        ("source", model.model.encoder, model.source_tokenizer),
+        ("target", model.model.decoder, model.target_tokenizer),
+    ):
+        assert f"{side} embeddings: 1 of 4 symbols start from {vectors}" in said
+        (row,) = tokenizer.encode("0").ids
+        assert part.embedding.table.weight[row].eq(0.5).all()
+        assert part.embedding.table.weight[row + 1 if row < 7 else row - 1].ne(0.5).all()
+    vectors.write_text("x " + "1 " * 8 + "\n", encoding="utf-8")
+    with pytest.raises(DataError, match="it has none of the 4 there are"):
+        train_run(frozen, tmp_path / "other")

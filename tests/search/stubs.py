@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from transduce.config import Spec
-from transduce.search import Decoded, decode, reference
+from transduce.search import Asked, Decoded, Search, decode, reference
 from transduce.search.beam import BeamSearch
 from transduce.search.penalties import LengthPenalty
 from transduce.types import Output, Source
@@ -52,8 +52,9 @@ class Found(NamedTuple):
 class Stub:
     """A model that knows one rule a sentence; its state is the prefix, so a wrong one shows at once."""
 
-    def __init__(self, rules: Sequence[Rule], symbols: str) -> None:
+    def __init__(self, rules: Sequence[Rule], symbols: str, lengths: Sequence[int] = ()) -> None:
         self.rules, self.symbols = rules, "SE" + symbols
+        self.lengths = list(lengths) or [1] * len(rules)  # of sources, which only attention sees
         self.asked: list[list[tuple[int, Prefix]]] = []  # (sentence, prefix) of each row of each step
 
     def start(self, source: Source) -> tuple[Any, Any]:
@@ -68,7 +69,15 @@ class Stub:
         asked = [(b, self.read(p[1:])) for b, p in zip(sentence.tolist(), prefix.tolist(), strict=True)]
         self.asked.append(asked)
         log_probs = torch.tensor([self._row(*ask) for ask in asked], dtype=torch.float64)
-        return (sentence, prefix), Output(log_probs, None)
+        if not weights:
+            return (sentence, prefix), Output(log_probs, None)
+        rows = [self.seen(*ask) for ask in asked]
+        return (sentence, prefix), Output(log_probs, torch.tensor(rows, dtype=torch.float64)[:, None, None])
+
+    def seen(self, sentence: int, prefix: Prefix) -> list[float]:
+        """Attention on a sentence's own source, and zeros on its padding."""
+        own = attention(self.lengths[sentence], prefix)
+        return own + [0.0] * (max(self.lengths) - len(own))
 
     def read(self, ids: Sequence[int]) -> Prefix:
         return tuple(self.symbols[i] for i in ids)
@@ -86,13 +95,54 @@ def searcher(penalty: Penalty = ("none", None), **options: Any) -> BeamSearch:
     return BeamSearch(length_penalty=chosen, **options)
 
 
+def attention(length: int, prefix: Prefix) -> list[float]:
+    """A random distribution over a source, a sharp one."""
+    rng = random.Random(f"{length} {' '.join(prefix)}")
+    powers = [math.exp(4 * rng.gauss(0, 1)) for _ in range(length)]
+    return [power / sum(powers) for power in powers]
+
+
+def sources(stub: Stub) -> Source:
+    mask = torch.arange(max(stub.lengths)) < torch.tensor(stub.lengths).unsqueeze(1)
+    return Source(torch.zeros(mask.shape, dtype=torch.long), mask)
+
+
+def wishes(stub: Stub, **asked: Sequence[Any]) -> Asked:
+    """What is asked of each sentence: `prefix`, a word; `phrases` and `banned`, lists of words; `line`."""
+
+    def ids(texts: Sequence[str], size: int, right: bool) -> list[list[int]]:
+        rows = [[stub.symbols.index(symbol) for symbol in text] for text in texts]
+        return [row + [-1] * (size - len(row)) if right else [-1] * (size - len(row)) + row for row in rows]
+
+    def lists(texts: Sequence[Sequence[str]], right: bool) -> Tensor:
+        most, size = max(map(len, texts)), max((len(text) for row in texts for text in row), default=0)
+        padded = [ids([*row, *[""] * (most - len(row))], size, right) for row in texts]
+        return torch.tensor(padded, dtype=torch.long).view(len(texts), most, size)
+
+    plain = Asked.nothing(torch.tensor(stub.lengths))
+    none = [()] * len(stub.rules)
+    return plain._replace(
+        line=torch.tensor(asked.get("line", plain.line.tolist())),
+        prefix=lists([asked.get("prefix", [""] * len(none))], True)[0],
+        phrases=lists(asked.get("phrases", none), True),
+        banned=lists(asked.get("banned", none), False),
+    )
+
+
 def raw(
-    stub: Stub, max_length: int | Sequence[int], penalty: Penalty = ("none", None), **options: Any
+    stub: Stub,
+    max_length: int | Sequence[int],
+    penalty: Penalty = ("none", None),
+    asked: Asked | None = None,
+    **options: Any,
 ) -> Decoded:
+    return drive(stub, max_length, searcher(penalty, **options), asked)
+
+
+def drive(stub: Stub, max_length: int | Sequence[int], search: Search, asked: Asked | None = None) -> Decoded:
     limits = [max_length] * len(stub.rules) if isinstance(max_length, int) else max_length
-    source = Source(torch.zeros(len(limits), 1).long(), torch.ones(len(limits), 1).bool())
-    search = searcher(penalty, **options)
-    return decode(stub, source, search, bos=BOS, eos=EOS, max_length=torch.tensor(limits))
+    limit = torch.tensor(limits)
+    return decode(stub, sources(stub), search, bos=BOS, eos=EOS, max_length=limit, asked=asked)
 
 
 def read(stub: Stub, out: Decoded, sentence: int) -> list[Found]:
@@ -111,10 +161,14 @@ def read(stub: Stub, out: Decoded, sentence: int) -> list[Found]:
 
 
 def run(
-    stub: Stub, max_length: int | Sequence[int], penalty: Penalty = ("none", None), **options: Any
+    stub: Stub,
+    max_length: int | Sequence[int],
+    penalty: Penalty = ("none", None),
+    asked: Asked | None = None,
+    **options: Any,
 ) -> list[list[Found]]:
     """The n best of each sentence, by the product."""
-    out = raw(stub, max_length, penalty, **options)
+    out = raw(stub, max_length, penalty, asked, **options)
     return [read(stub, out, sentence) for sentence in range(len(stub.rules))]
 
 
@@ -129,14 +183,23 @@ def stepper(rule: Rule, symbols: str) -> reference.StepFunction:
 
 
 def expected(
-    rule: Rule, symbols: str, max_length: int, penalty: Penalty, width: int, policy: str
+    rule: Rule,
+    symbols: str,
+    max_length: int,
+    penalty: Penalty,
+    width: int,
+    policy: str,
+    coverage: reference.Coverage | None = None,
 ) -> list[Found]:
     """The n best of one sentence, by the reference."""
     name, alpha = penalty
+    step = stepper(rule, symbols)
     candidates = reference.n_best(
-        stepper(rule, symbols), "S", "E", width, max_length + 1, alpha or 0.0, policy, name, end_early=True
+        step, "S", "E", width, max_length + 1, alpha or 0.0, policy, name, True, coverage
     )
-    return [found(c.prefix[1:], c.log_prob, penalty) for c in candidates]
+    results = [found(c.prefix[1:], c.log_prob, penalty) for c in candidates]
+    extra = [coverage.penalty(c.prefix) if coverage else 0.0 for c in candidates]
+    return [r._replace(score=r.score + more) for r, more in zip(results, extra, strict=True)]
 
 
 def found(generated: Prefix, log_prob: float, penalty: Penalty) -> Found:
@@ -151,6 +214,15 @@ def divisor(length: int, penalty: Penalty) -> float:
     if name == "none":
         return 1.0
     return length**alpha if name == "average" else ((5 + length) / 6) ** alpha
+
+
+def close(results: Sequence[Found], others: Sequence[Found], tolerance: float = 1e-12) -> bool:
+    """The same lists: texts and flags equal, numbers within the tolerance."""
+    return [(r.text, r.finished) for r in results] == [(o.text, o.finished) for o in others] and all(
+        math.isclose(number, other, rel_tol=0, abs_tol=tolerance)
+        for r, o in zip(results, others, strict=True)
+        for number, other in zip(r[1:3], o[1:3], strict=True)
+    )
 
 
 def everything(rule: Rule, symbols: str, max_length: int, penalty: Penalty) -> list[Found]:

@@ -10,7 +10,8 @@ from transduce.config import Spec, dump_options, validate
 from transduce.errors import ConfigError
 from transduce.experiment import Experiment
 from transduce.search import MaxLength, Search
-from transduce.search.base import best, check_search, near
+from transduce.search.base import best, check_sizes, near
+from transduce.search.rules import MinLength, check_lengths
 
 SIZES = [1, 2, 7, 8, 9, 60, 300, 1024, 1025, 1500, 4095, 4096, 5003, 33000]
 
@@ -106,12 +107,12 @@ def test_maximum_lengths_are_rounded_as_python_does() -> None:
 def test_sizes_below_one_are_refused(name: str, value: int) -> None:
     sizes = {"width": 5, "n_best": 1, name: value}
     with pytest.raises(ConfigError, match=f"^search.{name}: expected at least 1; got {value}$"):
-        check_search(**sizes, max_length=MaxLength())
+        check_sizes(**sizes)
 
 
 def test_n_best_above_width_is_refused_naming_both() -> None:
     with pytest.raises(ConfigError, match=r"n_best at most width .*got n_best 3, width 2$"):
-        check_search(2, 3, MaxLength())
+        check_sizes(2, 3)
 
 
 @pytest.mark.parametrize(
@@ -120,12 +121,12 @@ def test_n_best_above_width_is_refused_naming_both() -> None:
 )
 def test_limits_without_room_are_refused(ratio: float, plus: int) -> None:
     with pytest.raises(ConfigError, match=f"room for one symbol; got ratio {ratio}, plus {plus}$"):
-        check_search(1, 1, MaxLength(ratio=ratio, plus=plus))
+        check_lengths(MinLength(), MaxLength(ratio=ratio, plus=plus))
 
 
 @pytest.mark.parametrize(("ratio", "plus"), [(0.0, 1), (1.0, 0), (3.0, -2), (2.0, 50)])
 def test_limits_with_room_are_fine(ratio: float, plus: int) -> None:
-    check_search(1, 1, MaxLength(ratio=ratio, plus=plus))
+    check_lengths(MinLength(), MaxLength(ratio=ratio, plus=plus))
 
 
 @pytest.mark.parametrize(
@@ -138,7 +139,7 @@ def test_limits_with_room_are_fine(ratio: float, plus: int) -> None:
         ({"length_penalty": {"name": "gnmt", "alhpa": 1.0}}, "did you mean 'alpha'"),
         ({"length_penalty": "avarage"}, "did you mean 'average'"),
         ({"max_length": {"ratio": 2.0, "add": 1}}, "unknown key 'add'"),
-        ({"coverage": 0.2}, "unknown key 'coverage'"),  # DEC-19: what there is not is refused, not ignored
+        ({"coverage": 0.2}, "unknown key 'coverage'; did you mean 'coverage_penalty'"),
     ],
 )
 def test_what_yaml_may_not_say(options: dict[str, object], message: str) -> None:
@@ -148,13 +149,22 @@ def test_what_yaml_may_not_say(options: dict[str, object], message: str) -> None
 
 
 def test_defaults_written_out() -> None:
-    assert dump_options(Search.family["beam"], {}) == {
+    written = dump_options(Search.family["beam"], {})
+    assert not written.pop("without")
+    assert written == {
         "name": "beam",
         "width": 5,
         "n_best": 1,
         "policy": "top_k",
         "length_penalty": {"name": "average", "alpha": 0.7},
+        "coverage_penalty": 0.0,
+        "min_length": {"ratio": 0.0, "plus": 0},
         "max_length": {"ratio": 2.0, "plus": 50},
+        "no_repeat_ngram": 0,
+        "repetition_penalty": 1.0,
+        "groups": 1,
+        "diversity": 0.0,
+        "distinct": "tokens",
     }
 
 

@@ -9,13 +9,15 @@ import torch
 from torch import Tensor
 
 from tests.search.stubs import POLICIES
-from transduce.search import Beam, Growth
+from transduce.search import Asked, Beam
 from transduce.search.beam import BeamSearch, children
 
 
 def beam_of(*scores: list[float]) -> Beam:
     score = torch.tensor(scores, dtype=torch.float64)
-    return Beam(score, torch.zeros(score.shape, dtype=torch.long))
+    tokens = torch.zeros(*score.shape, 1, dtype=torch.long)
+    asked = Asked.nothing(torch.ones(len(score), dtype=torch.long))
+    return Beam(score, score, tokens, score.new_zeros(*score.shape, 0), asked)
 
 
 def grown(search: BeamSearch, beam: Beam, log_probs: Tensor, eos: int) -> list[tuple[Any, ...]]:
@@ -165,9 +167,3 @@ def test_empty_places_stay_empty() -> None:
 def test_children() -> None:
     parent, chosen = torch.tensor([[0, 2, 2, 0]]), torch.tensor([[False, True, False, False]])
     assert children(parent, chosen, 4).tolist() == [[False, False, True, False]]
-
-
-def test_a_growth_carries_nothing_extra() -> None:
-    growth = BeamSearch(width=1).grow(beam_of([0.0]), torch.zeros(1, 1, 2), 0)
-    assert isinstance(growth, Growth)
-    assert growth.extra == ()

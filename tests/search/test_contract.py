@@ -3,7 +3,7 @@
 import itertools
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -23,6 +23,7 @@ from tests.search.stubs import (
     Row,
     Rule,
     Stub,
+    close,
     drawn,
     everything,
     expected,
@@ -35,21 +36,13 @@ from tests.search.stubs import (
     sine,
     tree,
 )
+from transduce.config import Spec
 from transduce.model import Seq2Seq
-from transduce.search import Beam, Decoded, decode, loop, reference
+from transduce.search import Asked, Beam, Decoded, MinLength, Search, decode, loop, reference
 from transduce.types import BOS, EOS, Output, Source, select
 
 KINDS = ("dense", "sharp", "sparse", "tied")
 WIDTHS = (1, 2, 3, 5, 8)
-
-
-def close(results: Sequence[Found], others: Sequence[Found], tolerance: float = 1e-12) -> bool:
-    """The same lists: texts and flags equal, numbers within the tolerance."""
-    return [(r.text, r.finished) for r in results] == [(o.text, o.finished) for o in others] and all(
-        math.isclose(number, other, rel_tol=0, abs_tol=tolerance)
-        for r, o in zip(results, others, strict=True)
-        for number, other in zip(r[1:3], o[1:3], strict=True)
-    )
 
 
 # engine == reference
@@ -189,7 +182,7 @@ def test_a_wide_beam_finds_what_brute_force_finds_on_models(name: str) -> None:
 # exact early stop
 
 
-def until_the_limit(live: Any, growth: Any, penalty: Any, step: int) -> Tensor:
+def until_the_limit(live: Any, growth: Any, search: Any, step: int) -> Tensor:
     return step >= live.limit
 
 
@@ -420,6 +413,35 @@ def test_at_most_one_host_read_a_step(name: str, width: int, policy: str, reads:
     between = [after - before for before, after in zip(model.after, model.before[1:], strict=False)]
     assert max(between) == 1
     assert reads.count - model.after[-1] <= 3  # the last step's, and the results
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"coverage_penalty": 0.2, "min_length": MinLength(plus=2), "no_repeat_ngram": 2},
+        {"repetition_penalty": 1.2, "groups": 2, "diversity": 0.5},
+        {"name": "sampling", "top_p": 0.9},
+        {"phrases": True},
+    ],
+    ids=lambda options: next(iter(options.values())),
+)
+def test_controls_read_nothing_more(options: dict[str, Any], reads: Reads) -> None:
+    given = {"name": "beam", "width": 4} | options
+    phrases = given.pop("phrases", False)
+    if given["name"] == "sampling":
+        given |= {"n_best": given.pop("width")}
+    search = Spec(Search, given.pop("name"), given).build()
+    model = Watched(models.seq2seq("gru+additive", 2, ending=0.0), reads)
+    source = random_source([1 + n % 9 for n in range(20)], vocab=8, seed=2)
+    asked = Asked.nothing(source.mask.sum(dim=1))
+    wishes = torch.tensor([[[4, 5], [6, -1]]]).expand(20, -1, -1)
+    asked = asked._replace(prefix=torch.full((20, 1), 5), banned=torch.tensor([[[-1, 7]]]).expand(20, -1, -1))
+    asked = asked._replace(phrases=wishes) if phrases else asked
+    limits = torch.tensor([6 + n % 9 for n in range(20)])
+    decode(model, source, search, bos=BOS, eos=EOS, max_length=limits, asked=asked)
+    between = [after - before for before, after in zip(model.after, model.before[1:], strict=False)]
+    assert len(between) > 4
+    assert max(between) == 1
 
 
 def test_state_is_moved_only_with_its_hypotheses() -> None:

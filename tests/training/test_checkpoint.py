@@ -19,7 +19,15 @@ from transduce.config import validate
 from transduce.errors import CheckpointError
 from transduce.files import TEMPORARY
 from transduce.model import ModelSettings, Seq2Seq
-from transduce.training.checkpoint import load_model, read_tensors, resume, save_model, save_state, saves
+from transduce.training.checkpoint import (
+    Training,
+    load_model,
+    read_tensors,
+    resume,
+    save_model,
+    save_state,
+    saves,
+)
 from transduce.training.state import TrainState
 from transduce.types import Source
 
@@ -34,6 +42,7 @@ class Run:
         self.model = nn.Sequential(nn.Linear(width, 4), nn.Linear(4, 2))
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=0.1)
         self.state = TrainState()
+        self.training = Training(self.model, self.optimizer)
 
     def update(self) -> None:
         self.optimizer.zero_grad()
@@ -42,7 +51,7 @@ class Run:
         self.state.update += 1
 
     def save(self, folder: Path) -> None:
-        save_state(folder, self.model, self.optimizer, self.state)
+        save_state(folder, self.training, self.state)
 
     def values(self) -> list[torch.Tensor]:
         entries = self.optimizer.state_dict()["state"]
@@ -52,7 +61,7 @@ class Run:
 
 def resumed(folder: Path, seed: int = 99) -> tuple[Run, list[str]]:
     run, said = Run(seed), []
-    run.state = resume(folder, run.model, run.optimizer, said.append) or run.state
+    run.state = resume(folder, run.training, said.append) or run.state
     return run, said
 
 
@@ -103,12 +112,13 @@ def test_resuming_restores_parameters_moments_state_and_random_numbers(folder):
 
 def test_an_optimizer_without_state_is_resumed_too(folder):
     run = Run()
-    run.optimizer = torch.optim.SGD(run.model.parameters(), lr=0.25)
+    run.training = Training(run.model, torch.optim.SGD(run.model.parameters(), lr=0.25))
+    run.optimizer = run.training.optimizer
     run.update()
     run.save(folder)
     again = Run(3)
     again.optimizer = torch.optim.SGD(again.model.parameters(), lr=9.0)
-    assert resume(folder, again.model, again.optimizer, print) == run.state
+    assert resume(folder, Training(again.model, again.optimizer), print) == run.state
     assert again.optimizer.param_groups[0]["lr"] == 0.25
 
 
@@ -386,8 +396,8 @@ def test_TRN_18_a_tied_run_resumes_tied_with_one_state_for_its_table(tmp_path: P
         optimizer.step()
 
     update(model, optimizers[0])
-    save_state(tmp_path, model, optimizers[0], TrainState(update=1))
-    resume(tmp_path, other, optimizers[1], pytest.fail)
+    save_state(tmp_path, Training(model, optimizers[0]), TrainState(update=1))
+    resume(tmp_path, Training(other, optimizers[1]), pytest.fail)
     torch.manual_seed(3)
     update(model, optimizers[0])
     torch.manual_seed(3)

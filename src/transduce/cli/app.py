@@ -8,9 +8,8 @@ from importlib.metadata import version
 
 from cyclopts import App, CycloptsError, Parameter
 
+from transduce.data.lines import STDIN
 from transduce.errors import Interrupted, ModelError, TrainingError, TransduceError
-
-STDIN = "<stdin>"  # what a bare "-" becomes: the parser takes dashes for options
 
 app = App(
     name="transduce",
@@ -25,6 +24,7 @@ COMMANDS = {
     "translate": "Translate lines, from a file or as you type them.",
     "evaluate": "Decode test data and score it.",
     "score": "Print the log-probability of given pairs.",
+    "inspect": "Look through a file of pairs for what would hurt a model.",
     "recipes": "List the recipes, or print one.",
     "info": "Say which versions and components are installed.",
 }
@@ -35,7 +35,8 @@ for _order, (_name, _help) in enumerate(COMMANDS.items()):
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs one command line and exits: 0, 1 failure, 2 usage or data, 130/143 stopped by a signal."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    sys.exit(run([STDIN if argument == "-" else argument for argument in arguments]))
+    named = [STDIN if argument == "-" else argument for argument in arguments]  # a dash would be an option
+    sys.exit(run(named))
 
 
 def run(arguments: list[str]) -> int:

@@ -1,13 +1,20 @@
 """`transduce evaluate`."""
 
 import json as json_format
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from cyclopts import Parameter
 
+from transduce.cli.evaluation_options import Options
 from transduce.cli.streams import note, silent
-from transduce.errors import ConfigError
+
+Several = Annotated[list[str] | None, Parameter(consume_multiple=True)]
+REMARKS = {
+    "by_length": "a decline with length does not by itself prove a limit of storage: longer sources differ "
+    "in more than length, and scores of few lines are rough",
+    "comparison": "the comparison tells what another choice of test lines might do, not what other training "
+    "seeds would: train each system with several",
+}
 
 
 def evaluate(
@@ -15,8 +22,21 @@ def evaluate(
     data: str | None = None,
     /,
     *,
-    hypotheses: Path | None = None,
-    references: Annotated[list[Path] | None, Parameter(consume_multiple=True)] = None,
+    hypotheses: str | None = None,
+    references: Several = None,
+    sources: str | None = None,
+    metrics: str | None = None,
+    confidence: bool = False,
+    compare: str | None = None,
+    by_length: bool = False,
+    length_bounds: str | None = None,
+    sentences: bool = False,
+    errors: bool = False,
+    gold_alignments: str | None = None,
+    alignment_threshold: float | None = None,
+    check_batching: bool = False,
+    sweep: Several = None,
+    select: str | None = None,
     beam: int | None = None,
     batch_size: int = 64,
     json: bool = False,
@@ -29,61 +49,52 @@ def evaluate(
     run
         Run folder of a trained model.
     data
-        TSV file of pairs. Default: the test data that the run was configured with.
+        File of pairs. Default: the test data that the run was configured with (dev data for --sweep).
     hypotheses
         Scores these lines instead, without a model; needs --references.
     references
         The right answers, line by line; several files give several right answers a line.
+    sources
+        What the hypotheses were made of, line by line: for --by-length (in words) and --sentences.
+    metrics
+        Which scores, parted by commas, such as bleu,chrf or "{name: chrf, word_order: 2}". Default: all.
+    confidence
+        Adds a 95 % bootstrap interval to each score.
+    compare
+        Another system on the same lines, a file of its outputs or a run folder: difference and p-value.
+    by_length
+        Scores by source length as well, in tokens of the run.
+    length_bounds
+        The longest lengths of its buckets, such as 10,20,30. Default: tens.
+    sentences
+        Scores each line by itself, as TSV: line, scores, source, hypothesis, references.
+    errors
+        Says of wrong outputs whether the search missed the answer or the model prefers its own.
+    gold_alignments
+        Word alignments in Pharaoh's format ("0-0 1-2", possible ones "1?2"): error rate of the attention.
+    alignment_threshold
+        Links words by at least so much attention. Default: each target word by its most.
+    check_batching
+        Decodes the lines alone and in batches, and says whether any output differs.
+    sweep
+        Tries every combination of search settings, such as search.width=1,3,5, on dev data.
+    select
+        The metric that a sweep chooses by. Default: what training selected by.
     beam
         Hypotheses kept at each step; 1 is greedy. Default: the run's own.
     batch_size
         Sentences decoded together. It changes speed and memory, not results.
     json
-        One JSON object: examples, metrics, search, model.
+        One JSON object: examples, metrics, search, model, and what was asked for beside them.
     quiet
         Says nothing on stderr but errors.
     """
+    options = Options(**locals())
+    from transduce.cli.evaluation import perform
+    from transduce.cli.evaluation_text import to_text
+
     say = silent if quiet else note
-    if (hypotheses is None) != (references is None):
-        raise ConfigError("--hypotheses and --references: expected both or neither")
-    if (run is None) == (hypotheses is None):
-        raise ConfigError("expected a run folder, or --hypotheses with --references; got both or neither")
-    if run is None:
-        result = score_files(str(hypotheses), [str(file) for file in references or ()], say)
-    else:
-        result = score_run(run, data, beam, batch_size, say)
-    print(json_format.dumps(result, ensure_ascii=False) if json else table(result))
-
-
-def score_run(run: str, data: str | None, beam: int | None, batch_size: int, say: Any) -> dict[str, Any]:
-    from transduce.run import evaluate as evaluate_run
-    from transduce.translator import Translator
-
-    translator = Translator.load(run)
-    search = None if beam is None else translator.searcher(width=beam)
-    result = evaluate_run(translator, data, search=search, batch_size=batch_size, say=say)
-    for remark in translator.notes.lines():
-        say(remark)
-    return result
-
-
-def score_files(hypotheses: str, references: list[str], say: Any) -> dict[str, Any]:
-    from transduce.data.pairs import read_lines
-    from transduce.metrics import by_line, check_lengths, measure, warnings_for
-    from transduce.run.evaluate import report
-
-    outputs, streams = list(read_lines(hypotheses)), [list(read_lines(file)) for file in references]
-    for stream in streams:
-        check_lengths(outputs, stream)
-    for warning in warnings_for(outputs, streams[0]):
-        say(warning)
-    return report(len(outputs), measure(None, outputs, by_line(streams))) | {"search": None, "model": None}
-
-
-def table(result: dict[str, Any]) -> str:
-    """Aligned text: metric, value, signature."""
-    lines = [f"{'examples':<16}{result['examples']:>10}"]
-    for name, score in result["metrics"].items():
-        note = f"  ({score['note']})" if "note" in score else ""
-        lines.append(f"{name:<16}{score['value']:>10.4f}  {score['signature']}{note}")
-    return "\n".join(lines)
+    result = perform(options, say)
+    for part in [part for part in REMARKS if part in result]:
+        say(REMARKS[part])
+    print(json_format.dumps(result, ensure_ascii=False) if json else to_text(result))

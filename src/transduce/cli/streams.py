@@ -5,8 +5,6 @@ import sys
 import threading
 from collections.abc import Iterator
 
-from transduce.cli.app import STDIN
-
 PAUSE = 0.02  # seconds without a new line after which those at hand are answered
 WAKE = 0.5  # seconds after which a wait looks up, for a signal that another thread was given
 
@@ -32,29 +30,15 @@ def read_input(file: str) -> Iterator[list[str]]:
 
 
 def _pump(file: str, lines: "queue.Queue[str | BaseException | None]") -> None:
-    from transduce.data.pairs import read_lines
+    from transduce.data.lines import read_lines
     from transduce.errors import DataError
 
     try:
-        for line in _stdin_lines() if file == STDIN else read_lines(file):
+        for line in read_lines(file):
             lines.put(line)
         lines.put(None)
     except DataError as error:
         lines.put(error)
-
-
-def _stdin_lines() -> Iterator[str]:
-    """Reads stdin by a buffer of its own: a program cannot end in peace while a thread holds Python's."""
-    from transduce.data.pairs import decode_lines
-    from transduce.errors import DataError
-
-    if sys.stdin is None:
-        raise DataError(f"{STDIN}: expected text; got a closed input")
-    try:
-        with open(sys.stdin.fileno(), "rb", closefd=False) as file:
-            yield from decode_lines(file, STDIN)
-    except OSError as error:
-        raise DataError(f"{STDIN}: cannot be read; {error.strerror or error}") from None
 
 
 def write_lines(lines: Iterator[str]) -> None:

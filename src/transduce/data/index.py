@@ -27,6 +27,10 @@ class Ragged(NamedTuple):
     def row(self, index: int) -> Ids:
         return self.ids[self.starts[index] : self.starts[index + 1]]
 
+    def lengths_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many ids these sequences have."""
+        return self.starts[rows + 1] - self.starts[rows]
+
     @property
     def lengths(self) -> NDArray[np.int64]:
         return np.diff(self.starts)

@@ -1,48 +1,117 @@
 """The order of training: batches of similar length, a pure function of (seed, epoch)."""
 
-from collections.abc import Iterator
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 Rows = NDArray[np.int64]
-BLOCK = 100  # batches sorted by length among themselves
+Lengths = Callable[[Rows], tuple[Rows, Rows]]  # of the sources and the targets of some rows
+BLOCK = 1024  # rows that stay together, more or less
+WINDOW = 200  # batches shuffled among themselves
+SORTED = 100  # batches sorted by length among themselves: at most so many, and at most half a window
+
+
+class Span(NamedTuple):
+    """The rows of one corpus, and how often an epoch takes each of them."""
+
+    start: int
+    pairs: int
+    weight: float = 1.0
+
+    @property
+    def taken(self) -> int:
+        """Rows an epoch takes."""
+        return max(1, round(self.pairs * self.weight))
+
+    def rows(self, places: Rows, epoch: int) -> Rows:
+        """The rows at these places of an epoch: what one epoch leaves out is the next one's beginning."""
+        return self.start + (places + epoch * self.taken) % self.pairs
 
 
 class BatchSampler:
     """Cuts an epoch into batches of `pairs` pairs, or of at most `tokens` padded target tokens.
 
-    Pairs are shuffled, sorted by length within blocks of many batches, cut, and the batches shuffled:
-    little padding, and no order that a model could learn.
+    Blocks of rows are shuffled and put together in windows; the rows of a window are shuffled, parted in
+    groups, each sorted by length and cut, and the batches shuffled: little padding, other batches in each
+    epoch, no order that a model could learn, and nothing that grows with the number of pairs. A corpus of
+    one window is shuffled as a whole.
     """
 
     def __init__(
-        self, source: Rows, target: Rows, *, pairs: int | None, tokens: int | None, seed: int
+        self, spans: Sequence[Span], lengths: Lengths, *, pairs: int | None, tokens: int | None, seed: int
     ) -> None:
-        self.source, self.target = source, target
+        self.spans, self.lengths = [span for span in spans if span.pairs], lengths
         self.pairs, self.tokens, self.seed = pairs, tokens, seed
+        self.ends = np.cumsum([span.taken for span in self.spans])
+        self.total = int(self.ends[-1]) if len(self.ends) else 0
+        self.per_batch = self.pairs or max(1, int((self.tokens or 1) / self._mean_length()))
+        self.block = self.per_batch * math.ceil(BLOCK / self.per_batch)  # whole batches
+        self.blocks = max(1, math.ceil(WINDOW * self.per_batch / self.block))  # of a window
 
-    def epoch(self, epoch: int) -> list[Rows]:
-        """The batches of one epoch; each pair stands in exactly one."""
-        generator = np.random.default_rng([self.seed, epoch])
-        order = generator.permutation(len(self.source))
-        batches = [batch for block in self._blocks(order) for batch in self._cut(block)]
-        return [batches[place] for place in generator.permutation(len(batches))]
+    def _mean_length(self) -> float:
+        """Target tokens of a pair, EOS in, by the first pairs."""
+        first = self._rows(np.arange(min(self.total, 4096)), 0)
+        return float(self.lengths(first)[1].mean()) + 1 if len(first) else 1.0
 
-    def _blocks(self, order: Rows) -> Iterator[Rows]:
-        mean = max(1.0, float(self.target.mean()) + 1) if len(self.target) else 1.0
-        per_batch = self.pairs or max(1, int((self.tokens or 1) / mean))
-        size = BLOCK * per_batch
-        for start in range(0, len(order), size):
-            block = order[start : start + size]
-            yield block[np.lexsort((self.source[block], self.target[block]))]
-
-    def _cut(self, block: Rows) -> Iterator[Rows]:
+    @property
+    def per_epoch(self) -> int:
+        """Batches an epoch: by count exactly, by tokens as the first window of the first epoch tells."""
         if self.pairs:
-            yield from (block[start : start + self.pairs] for start in range(0, len(block), self.pairs))
-            return
-        start = 0
-        for end in range(1, len(block) + 1):  # lengths rise, so the newest pair is the longest
-            if end == len(block) or (end + 1 - start) * (self.target[block[end]] + 1) > (self.tokens or 0):
-                yield block[start:end]
-                start = end
+            return math.ceil(self.total / self.pairs)
+        window = next(self._windows(0), None)
+        if window is None:
+            return 0
+        return max(1, round(len(self._cut(window)) * self.total / len(window)))
+
+    def batches(self, epoch: int, position: int = 0) -> Iterator[Rows]:
+        """The rows of each batch of an epoch from the one at `position` on; each pair stands in one."""
+        for number, window in enumerate(self._windows(epoch)):
+            count = math.ceil(len(window) / self.pairs) if self.pairs else None
+            if count is not None and position >= count:
+                position -= count
+                continue
+            batches = self._cut(window)
+            order = np.random.default_rng([self.seed, epoch, 2, number]).permutation(len(batches))
+            yield from (batches[place] for place in order[position:])
+            position = max(0, position - len(batches))
+
+    def _windows(self, epoch: int) -> Iterator[Rows]:
+        """The rows of an epoch, shuffled, a window at a time."""
+        order = np.random.default_rng([self.seed, epoch]).permutation(math.ceil(self.total / self.block))
+        for number, start in enumerate(range(0, len(order), self.blocks)):
+            chosen = order[start : start + self.blocks, None] * self.block + np.arange(self.block)
+            places = chosen.ravel()[chosen.ravel() < self.total]
+            generator = np.random.default_rng([self.seed, epoch, 1, number])
+            yield generator.permutation(self._rows(places, epoch))
+
+    def _rows(self, places: Rows, epoch: int) -> Rows:
+        """The rows that stand at these places of an epoch."""
+        rows, owner = np.empty_like(places), np.searchsorted(self.ends, places, side="right")
+        for number, span in enumerate(self.spans):
+            own = owner == number
+            rows[own] = span.rows(places[own] - (self.ends[number] - span.taken), epoch)
+        return rows
+
+    def _cut(self, window: Rows) -> list[Rows]:
+        batches = math.ceil(len(window) / self.per_batch)
+        size = self.per_batch * min(SORTED, max(1, math.ceil(batches / 2)))
+        groups = (window[start : start + size] for start in range(0, len(window), size))
+        return [batch for group in groups for batch in self._cut_sorted(group)]
+
+    def _cut_sorted(self, group: Rows) -> Iterator[Rows]:
+        source, target = self.lengths(group)
+        order = np.lexsort((source, target))
+        rows, length, start = group[order], target[order] + 1, 0
+        while start < len(rows):
+            end = start + (self.pairs or self._fitting(length[start:]))
+            yield rows[start:end]
+            start = end
+
+    def _fitting(self, length: Rows) -> int:
+        """How many of these pairs, whose lengths rise, fit a batch: as wide as its last one, at least one."""
+        counts = range(2, len(length) + 1)
+        return 1 + bisect_right(counts, self.tokens or 0, key=lambda count: count * int(length[count - 1]))

@@ -1,11 +1,12 @@
 """Recurrent cells behind one state.
 
 A cell reads a whole sequence by `run` (torch's fused kernels, padding skipped) or one symbol by
-`step`; the part of a step that does not depend on the state is `project`, computed for all at once.
+`step`; the part of a step that does not depend on the state is `project`, computed for all at once,
+and the other is `recur`.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import ClassVar, Literal
 
 import torch
@@ -19,12 +20,45 @@ from transduce.config import Component
 State = tuple[Float[Tensor, "N D"], ...]
 
 
+class Share(nn.Module):
+    """What a recurrent layer's gates get from its input (`ih`) or its state (`hh`): W x + b.
+
+    The parameters stay the layer's own. `rows` limits it to some gates.
+    """
+
+    def __init__(self, rnn: nn.RNNBase, part: Literal["ih", "hh"], rows: slice | None = None) -> None:
+        super().__init__()
+        self.owner = (rnn,)  # in a tuple: as a submodule, it would give every parameter a second name
+        self.part, self.rows = part, rows
+
+    @property
+    def weight(self) -> Float[Tensor, "G I"]:
+        return self._own("weight")
+
+    @property
+    def bias(self) -> Float[Tensor, " G"]:
+        return self._own("bias")
+
+    def _own(self, kind: str) -> Tensor:
+        whole = getattr(self.owner[0], f"{kind}_{self.part}_l0")
+        return whole if self.rows is None else whole[self.rows]
+
+    def forward(self, x: Float[Tensor, "*batch I"]) -> Float[Tensor, "*batch G"]:
+        return F.linear(x, self.weight, self.bias)
+
+
 class Cell(Component, nn.Module, ABC):
     """One recurrent layer in one direction; its state is a tuple whose first leaf is the hidden state."""
 
     gates: ClassVar[int]
     leaves: ClassVar[int]
-    rnn: nn.RNNBase
+
+    def __init__(self, rnn: nn.RNNBase) -> None:
+        super().__init__()
+        self.rnn = rnn
+        self.project: nn.Module = Share(rnn, "ih")
+        self.recur: nn.Module = Share(rnn, "hh")
+        self.read: Reader = run_fused
 
     @abstractmethod
     def start(self, hidden: Float[Tensor, "N D"], cell: Float[Tensor, "N D"]) -> State:
@@ -38,39 +72,27 @@ class Cell(Component, nn.Module, ABC):
     def step(self, inputs: Float[Tensor, "N G"], state: State) -> State:
         """The state after one symbol, given its projected input."""
 
-    @abstractmethod
     def run(
         self, x: Float[Tensor, "B T I"], state: State, lengths: Int[Tensor, " B"] | None = None
     ) -> tuple[Float[Tensor, "B T D"], State]:
         """Reads whole sequences; with `lengths` (on the CPU), padding is skipped and gives zeros."""
+        return self.read(self, x, state, lengths)
 
-    @property
-    def weights(self) -> Sequence[Tensor]:
-        """Input and recurrent matrices, then their biases."""
-        return self.rnn.all_weights[0]
 
-    def project(self, x: Float[Tensor, "*batch I"]) -> Float[Tensor, "*batch G"]:
-        """The input's share of the gates, for any number of symbols at once."""
-        matrix, _, bias, _ = self.weights
-        return F.linear(x, matrix, bias)
-
-    def recur(self, hidden: Float[Tensor, "N D"]) -> Float[Tensor, "N G"]:
-        """The state's share of the gates."""
-        _, matrix, _, bias = self.weights
-        return F.linear(hidden, matrix, bias)
+Reader = Callable[[Cell, Tensor, State, Tensor | None], tuple[Tensor, State]]
 
 
 def run_fused(
-    rnn: nn.RNNBase, x: Float[Tensor, "B T I"], state: State, lengths: Int[Tensor, " B"] | None
+    cell: Cell, x: Float[Tensor, "B T I"], state: State, lengths: Int[Tensor, " B"] | None
 ) -> tuple[Float[Tensor, "B T D"], State]:
     """`run` by torch's own kernels."""
     leaves = [leaf.unsqueeze(0).contiguous() for leaf in state]
     start = tuple(leaves) if len(leaves) > 1 else leaves[0]
     if lengths is None:
-        values, final = rnn(x, start)
+        values, final = cell.rnn(x, start)
     else:
         packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
-        values, final = rnn(packed, start)
+        values, final = cell.rnn(packed, start)
         values, _ = pad_packed_sequence(values, batch_first=True, total_length=x.shape[1])
     return values, tuple(leaf[0] for leaf in (final if len(leaves) > 1 else (final,)))
 
@@ -110,11 +132,13 @@ class GruCell(Cell, name="gru"):
         reset: Literal["after", "before"] = "after",
         hidden_bias: bool = True,
     ) -> None:
-        super().__init__()
-        self.rnn = nn.GRU(input_width, width, batch_first=True)
+        super().__init__(nn.GRU(input_width, width, batch_first=True))
         self.reset = reset
+        self.propose: nn.Module = Share(self.rnn, "hh", slice(2 * width, None))
+        if reset == "before":
+            self.read = run_stepwise
         if not hidden_bias:
-            freeze_at_zero(self.weights[3])
+            freeze_at_zero(self.rnn.bias_hh_l0)
 
     def start(self, hidden: Float[Tensor, "N D"], cell: Float[Tensor, "N D"]) -> State:
         return (hidden,)
@@ -131,17 +155,9 @@ class GruCell(Cell, name="gru"):
         if self.reset == "after":
             read = reset * recurrent[:, 2 * width :]
         else:
-            _, matrix, _, bias = self.weights
-            read = F.linear(reset * hidden, matrix[2 * width :], bias[2 * width :])
+            read = self.propose(reset * hidden)
         candidate = torch.tanh(inputs[:, 2 * width :] + read)
         return (torch.lerp(candidate, hidden, update),)
-
-    def run(
-        self, x: Float[Tensor, "B T I"], state: State, lengths: Int[Tensor, " B"] | None = None
-    ) -> tuple[Float[Tensor, "B T D"], State]:
-        if self.reset == "before":
-            return run_stepwise(self, x, state, lengths)
-        return run_fused(self.rnn, x, state, lengths)
 
 
 class LstmCell(Cell, name="lstm"):
@@ -151,8 +167,7 @@ class LstmCell(Cell, name="lstm"):
     leaves = 2
 
     def __init__(self, input_width: int, width: int) -> None:
-        super().__init__()
-        self.rnn = nn.LSTM(input_width, width, batch_first=True)
+        super().__init__(nn.LSTM(input_width, width, batch_first=True))
 
     def start(self, hidden: Float[Tensor, "N D"], cell: Float[Tensor, "N D"]) -> State:
         return hidden, cell
@@ -167,11 +182,6 @@ class LstmCell(Cell, name="lstm"):
         cell = torch.sigmoid(forget) * cell + torch.sigmoid(enter) * torch.tanh(candidate)
         return torch.sigmoid(leave) * torch.tanh(cell), cell
 
-    def run(
-        self, x: Float[Tensor, "B T I"], state: State, lengths: Int[Tensor, " B"] | None = None
-    ) -> tuple[Float[Tensor, "B T D"], State]:
-        return run_fused(self.rnn, x, state, lengths)
-
 
 class TanhCell(Cell, name="tanh"):
     """The simple recurrent network: tanh(W x + U s + b) (Elman 1990)."""
@@ -180,8 +190,7 @@ class TanhCell(Cell, name="tanh"):
     leaves = 1
 
     def __init__(self, input_width: int, width: int) -> None:
-        super().__init__()
-        self.rnn = nn.RNN(input_width, width, batch_first=True)
+        super().__init__(nn.RNN(input_width, width, batch_first=True))
 
     def start(self, hidden: Float[Tensor, "N D"], cell: Float[Tensor, "N D"]) -> State:
         return (hidden,)
@@ -191,11 +200,6 @@ class TanhCell(Cell, name="tanh"):
 
     def step(self, inputs: Float[Tensor, "N G"], state: State) -> State:
         return (torch.tanh(inputs + self.recur(state[0])),)
-
-    def run(
-        self, x: Float[Tensor, "B T I"], state: State, lengths: Int[Tensor, " B"] | None = None
-    ) -> tuple[Float[Tensor, "B T D"], State]:
-        return run_fused(self.rnn, x, state, lengths)
 
 
 def freeze_at_zero(parameter: Tensor) -> None:

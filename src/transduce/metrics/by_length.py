@@ -70,9 +70,14 @@ def quantile_bounds(lengths: Sequence[int], buckets: int = 4) -> list[int]:
     return sorted({max(1, int(bound)) for bound in found})
 
 
-def _to_edges(bounds: Sequence[int], longest: int) -> list[int]:
+def check_bounds(bounds: Sequence[int]) -> None:
+    """Refuses bounds that make no buckets. Raises ConfigError."""
     if not bounds or any(low >= high for low, high in pairwise([0, *bounds])):
         raise ConfigError(f"by_length: expected ascending bounds of at least 1; got {[*bounds]}")
+
+
+def _to_edges(bounds: Sequence[int], longest: int) -> list[int]:
+    check_bounds(bounds)
     return [*bounds, longest] if longest > bounds[-1] else [*bounds]
 
 

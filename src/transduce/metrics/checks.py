@@ -16,8 +16,12 @@ def warnings_for(hypotheses: Sequence[str], references: References) -> list[str]
     Raises DataError as `check_lengths` does.
     """
     answers = accepted(hypotheses, references)
-    found = (_empty(hypotheses, answers), _tokenised(hypotheses, answers), _square(answers))
-    return [warning for warning in found if warning is not None]
+    return [*text_warnings(hypotheses, answers), *filter(None, [_square(answers)])]
+
+
+def text_warnings(hypotheses: Sequence[str], answers: Answers) -> list[str]:
+    """Those of `warnings_for` that look at the text, for answers which are known to be nested by line."""
+    return [*filter(None, [_empty(hypotheses, answers), _tokenised(hypotheses, answers)])]
 
 
 def _empty(hypotheses: Sequence[str], answers: Answers) -> str | None:

@@ -1,5 +1,6 @@
 """Translation edit rate, as sacreBLEU computes it."""
 
+import functools
 from collections.abc import Sequence
 from typing import Any, final
 
@@ -51,8 +52,9 @@ class Ter(Metric, name="ter"):
         return np.array([self._line(*pair) for pair in zip(hypotheses, answers, strict=True)], dtype=float)
 
     def _line(self, hypothesis: str, answers: Sequence[str]) -> tuple[int, float]:
-        found, *wanted = (self.scorer._preprocess_segment(text).split() for text in (hypothesis, *answers))
-        edits = min(count_edits(found, words) for words in wanted)
+        texts = (hypothesis, *answers)
+        found, *wanted = (tuple(self.scorer._preprocess_segment(text).split()) for text in texts)
+        edits = min(_remembered_edits(found, words) for words in wanted)
         return edits, sum(map(len, wanted)) / len(wanted)
 
     def aggregate(self, totals: Totals) -> float:
@@ -60,6 +62,11 @@ class Ter(Metric, name="ter"):
 
     def signature(self, nrefs: str, level: Level) -> str:
         return str(sign(self.scorer, nrefs, level))
+
+
+@functools.lru_cache(maxsize=20_000)  # the same lines are scored by bucket, by sentence and in comparison
+def _remembered_edits(hypothesis: tuple[str, ...], reference: tuple[str, ...]) -> int:
+    return count_edits(hypothesis, reference)
 
 
 def count_edits(hypothesis: Sequence[str], reference: Sequence[str]) -> int:

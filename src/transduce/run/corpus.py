@@ -1,19 +1,15 @@
-"""The data of a run: read, reported on, fitted to tokenizers, and given out in batches."""
+"""The data of a run: read, reported on, fitted to tokenizers, and held out of. Never all in memory."""
 
-import random
+import hashlib
+import heapq
 from collections.abc import Callable, Iterator, Sequence
 
-import numpy as np
-
 from transduce.config import Spec
-from transduce.data.batch import Batch, pair_batch
-from transduce.data.index import Index, encode_pairs
-from transduce.data.pairs import Pair, Pairs, PairSource, Part
-from transduce.data.sampler import BatchSampler
+from transduce.data.lines import is_blank
+from transduce.data.pairs import Pair, Pairs, PairSource, Part, Row, format_of, listed
 from transduce.errors import DataError
 from transduce.experiment import Experiment
 from transduce.tokenizers import Tokenizer
-from transduce.types import UNK
 
 Say = Callable[[str], None]
 HELD_OUT = 0.1  # of the training sources, where an experiment names no dev data
@@ -21,33 +17,162 @@ MOST_HELD_OUT = 1000
 
 
 class Corpus:
-    """Training and dev pairs of an experiment. Raises DataError for what cannot be trained on."""
+    """Training and dev pairs of an experiment. Raises DataError for what cannot be trained on.
+
+    Training pairs are read again each time they are needed; `survey` does so to find what to report, and,
+    where no dev data is named, which sources to hold out for it.
+    """
 
     def __init__(self, experiment: Experiment, say: Say) -> None:
-        self.experiment = experiment
-        doubt = refuse if experiment.data.strict else say
+        self.experiment, self.say = experiment, say
+        self.doubt = refuse if experiment.data.strict else say
         self.source = require(experiment, "train")
-        train = read(self.source, "data.train", doubt)
-        dev, test = (experiment.data.source(part, experiment.seed) for part in ("dev", "test"))
-        if dev is None:
-            self.train, self.dev = hold_out(train.pairs, experiment.seed)
-            say(f"no dev data given: {len(self.dev)} training pairs are held out for it")
-        else:
-            self.train, self.dev = train.pairs, read(dev, "data.dev", doubt).pairs
-        parts = {"dev": self.dev} if test is None else {"dev": self.dev, "test": test.read().pairs}
-        if leaks := [leak for part, pairs in parts.items() if (leak := shared(self.train, pairs, part))]:
-            doubt("; ".join(leaks) + " also in train: scores on them are too good")
+        self.dev_source = experiment.data.source("dev", experiment.seed)
+        self.test_source = experiment.data.source("test", experiment.seed)
+        self.held_out = HeldOut(experiment.seed)
+        self.dev: list[Pair] = []
+        self.surveyed = False
+
+    def survey(self) -> None:
+        """Reads everything, the first time: dev pairs are known, and all that is odd has been said."""
+        if not self.surveyed:
+            self.surveyed = True
+            self._survey()
+
+    def _survey(self) -> None:
+        sources, known = SmallestSources(self.experiment.seed), Known(self._read_scored())
+        blank, count = [], 0
+        for row in self.source.rows():
+            count += 1
+            if is_blank(row.source) or is_blank(row.target):
+                blank.append(row.line)
+                continue
+            known.meet(row)
+            if self.dev_source is None:
+                sources.add(row.source)
+        if blank:
+            skipped = f"skipped {len(blank)} of {count} pairs with a blank side ({listed(blank)})"
+            self.doubt(f"data.train: {skipped}")
+        if len(blank) == count:
+            raise nothing("data.train")
+        if self.dev_source is None:
+            self._hold_out(sources)
+        if leaks := known.report():
+            self.doubt(f"{leaks} also in train: scores on them are too good")
+
+    def _read_scored(self) -> dict[str, list[Pair]]:
+        """The pairs of dev and test that the experiment names."""
+        parts = {}
+        if self.dev_source is not None:
+            parts["dev"] = self.dev = read(self.dev_source, "data.dev", self.doubt).pairs
+        if self.test_source is not None:
+            parts["test"] = self.test_source.read().pairs
+        return parts
+
+    def _hold_out(self, sources: "SmallestSources") -> None:
+        self.held_out = sources.held_out()
+        rows = self.source.rows()
+        self.dev = [
+            Pair(row.source, row.target) for row in rows if row.source in self.held_out and is_whole(row)
+        ]
+        self.say(f"no dev data given: {len(self.dev)} training pairs are held out for it")
+
+    def rows(self, source: PairSource | None = None) -> Iterator[Row]:
+        """The rows to train on, of the whole corpus or of one of its members."""
+        for row in (source or self.source).rows():
+            if is_whole(row) and row.source not in self.held_out:
+                yield row
 
     def fit_tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
         """Tokenizers fitted on the training part alone."""
+        self.survey()
         settings = self.experiment.tokenizer
         source, target = settings.source.build(), settings.target.build()
         if settings.shared:
-            source.fit(text for pair in self.train for text in pair)
+            source.fit(text for row in self.rows() for text in (row.source, row.target))
             return source, source
-        source.fit(pair.source for pair in self.train)
-        target.fit(pair.target for pair in self.train)
+        source.fit(row.source for row in self.rows())
+        target.fit(row.target for row in self.rows())
         return source, target
+
+
+def is_whole(row: Row) -> bool:
+    """Whether a row has text on both sides."""
+    return not (is_blank(row.source) or is_blank(row.target))
+
+
+class HeldOut:
+    """The sources kept for dev: those whose hash, keyed by the seed, is at most a threshold."""
+
+    def __init__(self, seed: int, threshold: int = -1) -> None:
+        self.key, self.threshold = seed.to_bytes(8, "little"), threshold
+
+    def hash(self, source: str) -> int:
+        return int.from_bytes(hashlib.blake2b(source.encode(), digest_size=8, key=self.key).digest(), "big")
+
+    def __contains__(self, source: str) -> bool:
+        return self.threshold >= 0 and self.hash(source) <= self.threshold
+
+
+class SmallestSources:
+    """The sources with the smallest hashes of all that pass, as many as may ever be held out."""
+
+    most = int(MOST_HELD_OUT / HELD_OUT)  # with more different sources, their number no longer matters
+
+    def __init__(self, seed: int) -> None:
+        self.seed, self.hash = seed, HeldOut(seed).hash
+        self.heap: list[int] = []  # of negated hashes, the greatest hash first
+        self.known: set[int] = set()
+
+    def add(self, source: str) -> None:
+        value = self.hash(source)
+        if value in self.known or (len(self.heap) == self.most and value > -self.heap[0]):
+            return
+        self.known.add(value)
+        if len(self.heap) < self.most:
+            heapq.heappush(self.heap, -value)
+        else:
+            self.known.discard(-heapq.heappushpop(self.heap, -value))
+
+    def held_out(self) -> HeldOut:
+        """A tenth of the different sources, and no more than a thousand."""
+        count = int(len(self.heap) * HELD_OUT)
+        if count < 1:
+            raise DataError(
+                f"data: expected dev data, or at least 10 sources to hold some out; got {len(self.heap)}"
+            )
+        return HeldOut(self.seed, sorted(-value for value in self.heap)[count - 1])
+
+
+class Known:
+    """The pairs that will be scored, and which of them are met among those to train on."""
+
+    def __init__(self, parts: dict[str, list[Pair]]) -> None:
+        self.parts = parts
+        self.unmet = {pair for pairs in parts.values() for pair in pairs}
+        self.unmet_sources = {pair.source for pair in self.unmet}
+        self.pairs: set[Pair] = set()
+        self.sources: set[str] = set()
+
+    def meet(self, row: Row) -> None:
+        if row.source not in self.unmet_sources:
+            return
+        self.sources.add(row.source)
+        pair = Pair(row.source, row.target)
+        if pair in self.unmet:
+            self.pairs.add(pair)
+
+    def report(self) -> str | None:
+        """How many pairs, and how many sources if more, of each part are trained on; None for none."""
+        return "; ".join(filter(None, (self._part(*part) for part in self.parts.items()))) or None
+
+    def _part(self, part: str, scored: Sequence[Pair]) -> str | None:
+        pairs, same = (
+            sum(pair in self.pairs for pair in scored),
+            sum(pair.source in self.sources for pair in scored),
+        )
+        more = f" ({same} of {len(scored)} sources)" if same > pairs else ""
+        return f"{part}: {pairs} of {len(scored)} pairs{more}" if same else None
 
 
 def refuse(line: str) -> None:
@@ -55,15 +180,8 @@ def refuse(line: str) -> None:
     raise DataError(f"{line} (data.strict is on)")
 
 
-def shared(train: Sequence[Pair], others: Sequence[Pair], part: str) -> str | None:
-    """How many pairs, and how many sources if more, of a part are trained on; None for none."""
-    known, sources = set(train), {pair.source for pair in train}
-    pairs = sum(pair in known for pair in others)
-    same = sum(pair.source in sources for pair in others)
-    if not same:
-        return None
-    more = f" ({same} of {len(others)} sources)" if same > pairs else ""
-    return f"{part}: {pairs} of {len(others)} pairs{more}"
+def nothing(where: str) -> DataError:
+    return DataError(f"{where}: expected at least one pair with text on both sides; got none")
 
 
 def require(experiment: Experiment, part: Part) -> PairSource:
@@ -79,55 +197,12 @@ def read(source: PairSource, where: str, say: Say) -> Pairs:
     if report := pairs.report(where):
         say(report)
     if not pairs.pairs:
-        raise DataError(f"{where}: expected at least one pair with text on both sides; got none")
+        raise nothing(where)
     return pairs
 
 
-def hold_out(pairs: list[Pair], seed: int) -> tuple[list[Pair], list[Pair]]:
-    """Parts off dev pairs by source, so that no dev source is trained on."""
-    sources = list(dict.fromkeys(pair.source for pair in pairs))
-    count = min(MOST_HELD_OUT, int(len(sources) * HELD_OUT))
-    if count < 1:
-        raise DataError(
-            f"data: expected dev data, or at least 10 sources to hold some out; got {len(sources)}"
-        )
-    chosen = set(random.Random(seed).sample(sources, count))
-    return [p for p in pairs if p.source not in chosen], [p for p in pairs if p.source in chosen]
-
-
-class TrainingBatches:
-    """The batches of each epoch, from any position on: a pure function of (seed, epoch)."""
-
-    def __init__(self, corpus: Corpus, source: Tokenizer, target: Tokenizer, say: Say) -> None:
-        self.corpus, self.tokenizers = corpus, (source, target)
-        self.index = encode_pairs(corpus.train, source, target)
-        for side, ids in (("source", self.index.source.ids), ("target", self.index.target.ids)):
-            if unknown := np.count_nonzero(ids == UNK):
-                say(f"{unknown:,} of {len(ids):,} {side} tokens to train on are not in the vocabulary")
-        self.per_epoch = len(self._sampler(self.index).epoch(0))
-
-    def __call__(self, epoch: int, position: int) -> Iterator[Batch]:
-        index = self._index(epoch)
-        for rows in self._sampler(index).epoch(epoch)[position:]:
-            yield pair_batch(index, rows.tolist(), source_eos=self.corpus.experiment.model.source_eos)
-
-    def _index(self, epoch: int) -> Index:
-        if not self.corpus.source.fresh:
-            return self.index
-        return encode_pairs(self.corpus.source.read(epoch).pairs, *self.tokenizers)
-
-    def _sampler(self, index: Index) -> BatchSampler:
-        settings = self.corpus.experiment.train
-        return BatchSampler(
-            index.source.lengths,
-            index.target.lengths,
-            pairs=settings.batch_pairs,
-            tokens=settings.batch_tokens,
-            seed=self.corpus.experiment.seed,
-        )
-
-
 def with_columns(experiment: Experiment, path: str) -> Experiment:
-    """The experiment with a TSV file as its test data."""
-    data = experiment.data.model_copy(update={"test": Spec(PairSource, "tsv", {"path": path})})
+    """The experiment with a file, or standard input, as its test data."""
+    spec = Spec(PairSource, format_of(path), {"path": path})
+    data = experiment.data.model_copy(update={"test": spec})
     return experiment.model_copy(update={"data": data})

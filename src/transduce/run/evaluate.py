@@ -1,73 +1,83 @@
-"""Evaluation: decode, then score; the same function for validation in training and for the command."""
+"""Evaluation: decode, then score; the same way for validation in training and for the command."""
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import torch
 
+from transduce.config import Spec
 from transduce.data.batch import pair_batch
 from transduce.data.index import Index, encode_pairs
-from transduce.data.pairs import Pair
-from transduce.metrics import Metric, Score, measure
-from transduce.run.corpus import read, require, with_columns
+from transduce.data.pairs import Pair, Pairs
+from transduce.metrics import Metric
+from transduce.metrics.checks import text_warnings
+from transduce.run.corpus import Say, read, require, with_columns
+from transduce.run.outputs import Outputs, decode_pairs
+from transduce.run.reports import ModelReport, Scores
 from transduce.search import Search
 from transduce.training.loss import cross_entropy
 from transduce.translator import Translator
+
+Of = TypeVar("Of", bound=Outputs)
 
 
 def evaluate(
     translator: Translator,
     data: str | None = None,
     *,
-    search: Search | None = None,
+    search: Spec[Search] | None = None,
     batch_size: int = 64,
-    say: Callable[[str], None] = lambda line: None,
+    reports: Sequence[ModelReport] = (Scores(),),
+    say: Say = lambda line: None,
 ) -> dict[str, Any]:
     """Decodes test data and scores it: the object that `evaluate --json` prints.
 
-    `data` is a TSV file; without it, the experiment's own test data.
+    `data` is a TSV file; without it, the experiment's own test data. `reports` say what is told of the
+    outputs beside their number and the share of attention at the first source position.
     """
+    pairs = read_pairs(translator, data, say)
+    return evaluate_pairs(translator, pairs, search=search, batch_size=batch_size, reports=reports, say=say)
+
+
+def read_pairs(translator: Translator, data: str | None, say: Say) -> Pairs:
+    """The pairs of a TSV file in the run's columns, or of the run's test data."""
     experiment = translator.experiment if data is None else with_columns(translator.experiment, data)
-    pairs = read(require(experiment, "test"), data or "data.test", say).pairs
-    hypotheses = translate_pairs(translator, pairs, search=search, batch_size=batch_size)
-    scores = score_texts(translator, hypotheses, pairs)
-    chosen = experiment.search.plain()
-    if search is not None:
-        chosen |= {"width": search.width, "n_best": search.n_best}
-    return report(len(pairs), scores) | {"search": chosen, "model": experiment.name}
+    return read(require(experiment, "test"), data or "data.test", say)
 
 
-def report(examples: int, scores: dict[str, Score]) -> dict[str, Any]:
-    """The plain values of an evaluation."""
-    metrics = {
-        name: {"value": score.value, "signature": score.signature}
-        | ({"note": score.note} if score.note else {})
-        for name, score in scores.items()
-    }
-    return {"examples": examples, "metrics": metrics}
-
-
-def translate_pairs(
-    translator: Translator, pairs: Iterable[Pair], *, search: Search | None, batch_size: int = 64
-) -> list[str]:
-    sources = (pair.source for pair in pairs)
-    return [result.text for result in translator.stream(sources, search=search, batch_size=batch_size)]
-
-
-def score_texts(
+def evaluate_pairs(
     translator: Translator,
-    hypotheses: Sequence[str],
-    pairs: Sequence[Pair],
-    names: Sequence[str] | None = None,
-) -> dict[str, Score]:
-    """Metrics of hypotheses against the pairs' targets, in the tokenizer's normal form; None: all."""
-    tokenizer = translator.target_tokenizer
-    references = [tokenizer.normalise(pair.target) for pair in pairs]
+    pairs: Pairs,
+    *,
+    search: Spec[Search] | None = None,
+    batch_size: int = 64,
+    reports: Sequence[ModelReport] = (Scores(),),
+    say: Say = lambda line: None,
+) -> dict[str, Any]:
+    """`evaluate` of pairs that were read before."""
+    search = search or translator.experiment.search
+    attends = translator.model.attends
+    outputs = decode_pairs(
+        translator,
+        pairs.pairs,
+        search.build(),
+        batch_size=batch_size,
+        attention=attends,
+        lines=pairs.lines,
+    )
+    looked = {"attention": outputs.attention} if attends else {}
+    made = {"search": search.plain(), "model": translator.experiment.name}
+    return describe(outputs, reports, say) | looked | made
 
-    def split(text: str) -> list[str]:
-        return [text[start:end] for start, end in tokenizer.encode(text).offsets]
 
-    return measure(names, hypotheses, references, split)
+def describe(outputs: Of, reports: Sequence[Callable[[Of], dict[str, Any]]], say: Say) -> dict[str, Any]:
+    """What the reports tell of outputs, as plain values; says what makes scores of them doubtful."""
+    for warning in text_warnings(outputs.hypotheses, outputs.answers):
+        say(warning)
+    told: dict[str, Any] = {"examples": len(outputs.hypotheses)}
+    for report in reports:
+        told |= report(outputs)
+    return told
 
 
 class Validator:
@@ -81,8 +91,7 @@ class Validator:
         self.index = encode_pairs(pairs, translator.source_tokenizer, translator.target_tokenizer)
 
     def __call__(self) -> dict[str, float]:
-        hypotheses = translate_pairs(self.translator, self.pairs, search=self.search)
-        scores = score_texts(self.translator, hypotheses, self.pairs, self.names)
+        scores = decode_pairs(self.translator, self.pairs, self.search).measure(self.names)
         loss, accuracy = teacher_forced(self.translator, self.index)
         values = {name: score.value for name, score in scores.items()}
         return {**values, "loss": loss, "teacher_forced_accuracy": accuracy}

@@ -12,7 +12,10 @@ from transduce.experiment import Experiment, load_experiment
 from transduce.files import TEMPORARY, write_file
 
 MAY_CHANGE = ("name", "search", "train.batch_", "train.updates", "train.patience", "train.validate_every")
-MAY_CHANGE += ("train.save_every", "train.log_every")
+MAY_CHANGE += ("train.save_every", "train.log_every", "train.workers", "train.accumulate")
+MAY_CHANGE += ("train.keep_saves", "train.track")
+TIMING = ("seconds", "tokens_per_second", "memory")  # what no two runs share, of the log
+CACHE = "cache"  # encoded training data, while training is not finished
 TOKENIZERS = ("tokenizer.source.json", "tokenizer.target.json")  # written before the configuration
 
 
@@ -45,12 +48,13 @@ def is_run(folder: Path) -> bool:
 
 def is_leftover(path: Path) -> bool:
     """What an interruption leaves of a run that had not begun."""
-    return path.name in TOKENIZERS or path.name.startswith(TEMPORARY)
+    return path.name in (CACHE, *TOKENIZERS) or path.name.startswith(TEMPORARY)
 
 
 def clear(folder: Path) -> None:
     """Removes a run and nothing beside it, in an order that can be interrupted."""
-    shutil.rmtree(folder / "state", ignore_errors=True)
+    for name in ("state", CACHE):
+        shutil.rmtree(folder / name, ignore_errors=True)
     for name in ("model.safetensors", "metrics.jsonl", "README.md", "config.yaml", *TOKENIZERS):
         (folder / name).unlink(missing_ok=True)
 

@@ -1,26 +1,40 @@
 """Training over a run folder: begin or go on, log, save, keep the best."""
 
-from collections.abc import Callable
+import contextlib
+import math
+import resource
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import torch
 
-from transduce.devices import settle_threads
+from transduce.devices import choose_device, settle_threads
 from transduce.errors import CheckpointError, Interrupted
 from transduce.experiment import Experiment, TrainSettings
 from transduce.metrics import Metric
 from transduce.run.card import write_card
-from transduce.run.corpus import Corpus, Say, TrainingBatches
+from transduce.run.corpus import Corpus, Say
 from transduce.run.evaluate import Validator
-from transduce.run.folder import Log, prepare
+from transduce.run.folder import CACHE, Log, prepare
+from transduce.run.pretrained import start_from_run, start_from_vectors
 from transduce.run.signals import StopRequest
+from transduce.run.training_data import TrainingBatches
 from transduce.tokenizers import Tokenizer, load_tokenizer
-from transduce.training.checkpoint import load_model, resume, save_model, save_state
-from transduce.training.loop import Event, Plan, Report, Save, Validation, train
+from transduce.training.averaging import MovingAverage
+from transduce.training.checkpoint import Training, load_model, resume, save_model, save_state
+from transduce.training.distributed import Team, join
+from transduce.training.loop import Event, Plan, Report, Save, Step, Validation, train
 from transduce.training.state import TrainState
+from transduce.training.trackers import Tracker
 from transduce.translator import Translator
 
 BEST = "model.safetensors"
+TRACKED = ("loss", "teacher_forced_accuracy", "gradient_norm", "lr", "tokens_per_second", "memory")
 
 
 def train_run(
@@ -28,101 +42,199 @@ def train_run(
     folder: str | Path,
     *,
     overwrite: bool = False,
+    device: str = "auto",
     say: Say = lambda line: None,
     watch: Callable[[Event, Plan], None] = lambda event, plan: None,
 ) -> Translator:
     """Trains in `folder`, or goes on where it stopped; returns the best model.
 
-    `say` is given lines for the user, `watch` every event. Raises ConfigError, DataError, CheckpointError
-    for what a user can mend, and Interrupted after Ctrl-C or SIGTERM.
+    `say` is given lines for the user, `watch` every event. Under torchrun each process takes a share of
+    every batch, and the first alone writes and talks. Raises ConfigError, DataError, CheckpointError for
+    what a user can mend, and Interrupted after Ctrl-C or SIGTERM.
     """
-    folder = Path(folder)
-    going_on = prepare(folder, experiment, say, overwrite=overwrite)
+    folder, place = Path(folder), choose_device(device)
+    team = join(place.type)
+    say = say if team.leads else silent
+    going_on = team.from_leader(lambda: prepare(folder, experiment, say, overwrite=overwrite))
     corpus = Corpus(experiment, say)
-    source, target = load_tokenizers(folder) if going_on else corpus.fit_tokenizers()
+    source, target = find_tokenizers(experiment, folder, corpus, going_on=going_on)
     torch.manual_seed(experiment.seed)
-    model = experiment.model.build(source.vocab_size, target.vocab_size)
+    model = experiment.model.build(source.vocab_size, target.vocab_size).to(place)
     settle_threads(model)
     translator = Translator(experiment, source, target, model)
-    session = Session(folder, translator, corpus, say)
-    session.run(watch)
-    if (folder / BEST).is_file():
-        load_model(folder / BEST, model)
-    else:  # it ended before the first validation: the last model is the only one
-        save_model(folder / BEST, model)
-    write_card(folder, translator, corpus, session.state)
+    session = Session(folder, translator, corpus, team, say)
+    session.run(watch if team.leads else lambda event, plan: None)
+    if team.leads:
+        finish(session)
+    team.from_leader(lambda: None)  # who waits here waits for the files
+    load_model(folder / BEST, model)
     model.eval()
     return translator
+
+
+def silent(line: str) -> None:
+    """What the other processes of a team say."""
+
+
+def find_tokenizers(
+    experiment: Experiment, folder: Path, corpus: Corpus, *, going_on: bool
+) -> tuple[Tokenizer, Tokenizer]:
+    """Those of the run, of the run that it starts from, or freshly fitted ones."""
+    if going_on:
+        return load_tokenizers(folder)
+    if experiment.train.start_from is not None:
+        return load_tokenizers(Path(experiment.train.start_from))
+    return corpus.fit_tokenizers()
 
 
 def load_tokenizers(folder: Path) -> tuple[Tokenizer, Tokenizer]:
     return load_tokenizer(folder / "tokenizer.source.json"), load_tokenizer(folder / "tokenizer.target.json")
 
 
+def finish(session: "Session") -> None:
+    """Leaves the best model, a card, and nothing that only training needed."""
+    folder = session.folder
+    if not (folder / BEST).is_file():  # it ended before the first validation: the last model is the only one
+        save_model(folder / BEST, session.model)
+    load_model(folder / BEST, session.model)
+    write_card(folder, session.translator, session.batches, session.state)
+    shutil.rmtree(folder / CACHE, ignore_errors=True)
+
+
 class Session:
     """One sitting of a training run: consumes the loop's events."""
 
-    def __init__(self, folder: Path, translator: Translator, corpus: Corpus, say: Say) -> None:
-        self.folder, self.translator, self.say = folder, translator, say
-        self.model, self.settings = translator.model, translator.experiment.train
-        self.optimizer = self.settings.optimizer.build().build(self.model.parameters())
+    def __init__(self, folder: Path, translator: Translator, corpus: Corpus, team: Team, say: Say) -> None:
+        self.folder, self.translator, self.team, self.say = folder, translator, team, say
+        (self.model,), self.settings = translator.model.members, translator.experiment.train
+        optimizer = self.settings.optimizer.build().build(self.model.parameters())
         tokenizers = translator.source_tokenizer, translator.target_tokenizer
-        self.batches = TrainingBatches(corpus, *tokenizers, say)
+        self.batches = team.in_turn(lambda: TrainingBatches(corpus, *tokenizers, folder / CACHE))
         self.plan = make_plan(self.settings, self.batches.per_epoch)
-        translator.save_settings(folder)  # not before everything could be built from them
-        found = resume(folder / "state", self.model, self.optimizer, say)
-        if found:
-            say(f"going on from update {found.update} of {folder}")
-        self.state = found or TrainState()
+        if team.leads:
+            translator.save_settings(folder)  # not before everything could be built from them
+        decay = self.settings.moving_average
+        average = None if decay is None else MovingAverage(self.model, decay)
+        self.training = Training(self.model, optimizer, average, team)
+        self.state = self._resume() or self._begin()
         self.state.finished = self.state.update >= self.plan.updates or (
             0 < self.settings.patience <= self.state.bad_validations
         )
         self.validator = Validator(translator, corpus.dev)
-        self.log = Log(folder / "metrics.jsonl", self.state.update)
+        self.log = Log(folder / "metrics.jsonl", self.state.update) if team.leads else None
+        self.clock = Clock(self.state.tokens)
+        self.trackers = self._trackers() if team.leads else []
+
+    def _trackers(self) -> list[Tracker]:
+        experiment = self.translator.experiment
+        wiring = self.folder, experiment.name, experiment.model_dump()
+        return [spec.build(*wiring) for spec in self.settings.track]
+
+    def _resume(self) -> TrainState | None:
+        found = resume(self.folder / "state", self.training, self.say)
+        if found:
+            self.say(f"going on from update {found.update} of {self.folder}")
+        return found
+
+    def _begin(self) -> TrainState:
+        """The state of a run at its start, and parameters from elsewhere where that is wished."""
+        settings, model = self.settings, self.model
+        if settings.start_from is not None:
+            start_from_run(model, settings.start_from, self.say)
+        sides = (
+            ("source", model.encoder.embedding, self.translator.source_tokenizer, settings.source_embeddings),
+            ("target", model.decoder.embedding, self.translator.target_tokenizer, settings.target_embeddings),
+        )
+        for side, embedding, tokenizer, path in sides:
+            if path is not None:
+                start_from_vectors(embedding, tokenizer, path, side, self.say)
+        if self.training.average:
+            self.training.average.restart(model)
+        if self.team.rank:  # each process drops other units; the model itself was drawn alike by all
+            torch.manual_seed(self.translator.experiment.seed + self.team.rank)
+        return TrainState()
 
     def run(self, watch: Callable[[Event, Plan], None]) -> None:
-        with StopRequest() as stop:
+        with StopRequest() as stop, contextlib.ExitStack() as ending:
+            for tracker in self.trackers:
+                ending.callback(tracker.close)
             for event in train(
                 self.model,
-                self.optimizer,
+                self.training.optimizer,
                 self.batches,
-                self.validator,
+                lambda: self.team.from_leader(self.validator),
                 self.settings,
                 self.plan,
                 self.state,
                 stop,
+                average=self.training.average,
+                team=self.team,
             ):
                 self.keep(event)
                 watch(event, self.plan)
         if self.state.skipped:
-            self.say(f"{self.state.skipped} batches had no target token and were skipped")
-        if stop.received is not None and not self.state.finished:
+            self.say(f"{self.state.skipped} updates had no target token and were skipped")
+        if not self.state.finished:
             message = f"stopped at update {self.state.update}, saved in {self.folder}"
-            raise Interrupted(stop.received, f"{message}; the same command goes on from there")
+            number = stop.received or signal.SIGTERM  # which another process of the team was given
+            raise Interrupted(number, f"{message}; the same command goes on from there")
 
     def keep(self, event: Event) -> None:
         """Writes what an event asks for."""
         try:
-            if isinstance(event, Report):
-                self.log.write("report", event._asdict())
-            elif isinstance(event, Validation):
-                search = self.settings.validation_search.plain()
-                self.log.write("validation", {**event._asdict(), "search": search})
-                if event.improved:
-                    save_model(self.folder / BEST, self.model)
-            elif isinstance(event, Save):
-                save_state(self.folder / "state", self.model, self.optimizer, self.state)
+            if isinstance(event, Save):
+                save_state(self.folder / "state", self.training, self.state, self.settings.keep_saves)
+            elif self.log is not None:
+                self._write(self.log, event)
         except OSError as error:
             raise CheckpointError(
                 f"{error.filename or self.folder}: cannot be written ({error.strerror}); "
                 f"the last save in {self.folder / 'state'} is whole"
             ) from None
 
+    def _write(self, log: Log, event: Event) -> None:
+        if isinstance(event, Report):
+            values = {**event._asdict(), **self.clock.since(event.tokens)}
+            log.write("report", values)
+            self.track(event.update, "train", {name: values[name] for name in TRACKED})
+        elif isinstance(event, Validation):
+            search = self.settings.validation_search.plain()
+            log.write("validation", {**event._asdict(), "search": search})
+            self.track(event.update, "dev", event.scores)
+            if event.improved:
+                save_model(self.folder / BEST, self.model)
+        elif isinstance(event, Step) and event.parts > self.settings.accumulate:
+            log.write("halved", {"update": event.update, "parts": event.parts})
+            hint = "train.batch_pairs or train.batch_tokens could be smaller"
+            self.say(f"update {event.update}: too large for memory, made in {event.parts} parts; {hint}")
+
+    def track(self, update: int, part: str, values: Mapping[str, float]) -> None:
+        for tracker in self.trackers:
+            tracker.log(update, {f"{part}/{name}": value for name, value in values.items()})
+
+
+class Clock:
+    """How fast training goes and what it takes: what no two runs share."""
+
+    def __init__(self, counted: int) -> None:
+        self.start, self.counted = time.perf_counter(), counted  # tokens of before this sitting
+
+    def since(self, tokens: int) -> dict[str, Any]:
+        """Seconds and target tokens a second since the last call, and the greatest memory so far (MB)."""
+        now = time.perf_counter()
+        seconds, tokens = now - self.start, tokens - self.counted
+        self.start, self.counted = now, 0
+        unit = 1 if sys.platform == "darwin" else 1024  # bytes or kilobytes
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+        speed = round(tokens / seconds) if seconds else None
+        return {"seconds": round(seconds, 3), "tokens_per_second": speed, "memory": round(memory / 1e6)}
+
 
 def make_plan(settings: TrainSettings, per_epoch: int) -> Plan:
-    """Fills in every `auto`."""
+    """Fills in every `auto`, in updates of `accumulate` batches each."""
+    batches, per_epoch = per_epoch, math.ceil(per_epoch / settings.accumulate)
     updates = max(3000, 20 * per_epoch) if settings.updates == "auto" else settings.updates
     every = min(max(per_epoch, 100), 1000) if settings.validate_every == "auto" else settings.validate_every
     save_every = every if settings.save_every == "auto" else settings.save_every
     higher = settings.select != "loss" and Metric.family[settings.select].higher_is_better
-    return Plan(updates, every, save_every, settings.log_every, per_epoch, settings.select, higher)
+    return Plan(updates, every, save_every, settings.log_every, batches, settings.select, higher)

@@ -1,73 +1,59 @@
 """The search contract: how a beam grows by one token."""
 
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from transduce.config import Component, Settings
+from transduce.config import Component
 from transduce.errors import ConfigError
+from transduce.search.hypotheses import Beam, Growth
 from transduce.search.penalties import LengthPenalty
-
-
-class Beam(NamedTuple):
-    """K active hypotheses a sentence, best first; a score of -inf is an empty place.
-
-    It begins as one hypothesis, widens with the choices there are, and never narrows.
-    """
-
-    score: Float[Tensor, "B K"]  # summed log-probability, float64
-    token: Int[Tensor, "B K"]  # the last one
-    extra: tuple[Any, ...] = ()  # a search's own, [B K …], selected with the parents
-
-
-class Growth(NamedTuple):
-    """The next beam of K, and the sums with which the J hypotheses of this one end (-inf: they do not)."""
-
-    parent: Int[Tensor, "B K"]
-    token: Int[Tensor, "B K"]
-    score: Float[Tensor, "B K"]
-    completions: Float[Tensor, "B J"]
-    extra: tuple[Any, ...] = ()
-
-
-class MaxLength(Settings):
-    """At most ratio · source tokens + plus target symbols, EOS aside; source EOS not counted."""
-
-    ratio: float = 2.0
-    plus: int = 50
-
-    def of(self, lengths: Int[Tensor, " B"]) -> Int[Tensor, " B"]:
-        return (lengths.double() * self.ratio).floor().long().add(self.plus).clamp(min=1)
+from transduce.search.rules import MaxLength, Rules
 
 
 class Search(Component, ABC):
-    """Chooses how each beam grows; knows neither model nor loop."""
+    """Chooses how each beam grows; knows neither model nor loop.
 
+    `independent` says that every hypothesis is a result, rather than a rival of the others; `passed_over` is
+    what a trace says of tokens that were allowed and not chosen.
+    """
+
+    independent: ClassVar[bool]
+    passed_over: ClassVar[str]
     width: int
+    copies: int  # hypotheses to begin with
     n_best: int
+    kept: int  # results to keep of each sentence, of which the n best are given
+    texts_differ: bool  # whether these must be different texts, not only different tokens
     length_penalty: LengthPenalty
+    coverage_penalty: float
     max_length: MaxLength
+    rules: Rules
 
     @abstractmethod
-    def grow(self, beam: Beam, log_probs: Float[Tensor, "B J V"], eos: int) -> Growth: ...
+    def grow(self, beam: Beam, values: Float[Tensor, "B J V"], eos: int) -> Growth:
+        """`values` are log-probabilities, as rules may have changed them."""
+
+    @abstractmethod
+    def results(self, beam: Beam, score: Float[Tensor, "B K"]) -> Float[Tensor, "B K"]:
+        """These scores, but -inf for hypotheses that may not be results, as they stand."""
+
+    @abstractmethod
+    def check_phrases(self) -> None:
+        """Refuses phrases that outputs must hold, where the search cannot promise them."""
 
 
-def check_search(width: int, n_best: int, max_length: MaxLength) -> None:
+def check_sizes(width: int, n_best: int) -> None:
     """Refuses sizes and pairs of options that cannot work, before any model runs."""
-    for name, value in {"width": width, "n_best": n_best}.items():
+    for name, value in {"n_best": n_best, "width": width}.items():
         if value < 1:
             raise ConfigError(f"search.{name}: expected at least 1; got {value}")
     if n_best > width:
         raise ConfigError(
             f"search: expected n_best at most width (the beam); got n_best {n_best}, width {width}"
-        )
-    if not 0 <= max_length.ratio < float("inf") or max_length.ratio + max_length.plus < 1:
-        raise ConfigError(
-            f"search.max_length: expected ratio at least 0 and room for one symbol; "
-            f"got ratio {max_length.ratio}, plus {max_length.plus}"
         )
 
 

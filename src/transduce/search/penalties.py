@@ -1,10 +1,11 @@
-"""Length penalties: how hypotheses of different lengths are compared.
+"""How finished hypotheses are compared: by length, and by what of the source they have looked at.
 
 The length L counts generated tokens, EOS in, BOS out. A larger alpha favours longer output; 0 is off.
 """
 
 from abc import ABC, abstractmethod
 
+from jaxtyping import Float
 from torch import Tensor
 
 from transduce.config import Component
@@ -55,3 +56,16 @@ def check_alpha(alpha: float) -> float:
     if not 0 <= alpha < float("inf"):
         raise ConfigError(f"length_penalty.alpha: expected 0 or more; got {alpha}")
     return alpha
+
+
+def coverage_term(coverage: Float[Tensor, "*batch S"]) -> Float[Tensor, "*batch"]:
+    """Σ_i log(min(Σ_t α_{t,i}, 1)), the inner sum floored at 1e-10: 0 where every source token was attended
+    to in full (Wu et al. 2016, arXiv:1609.08144, eq. 14). It is added, times β, after length normalisation.
+    """
+    return coverage.clamp(min=1e-10, max=1.0).log().sum(dim=-1)
+
+
+def check_coverage(beta: float) -> float:
+    if not 0 <= beta < float("inf"):
+        raise ConfigError(f"search.coverage_penalty: expected 0 (off) or more; got {beta}")
+    return beta

@@ -23,6 +23,10 @@ class MovingAverage:
         """Takes in the parameters after one update."""
         self._move(list(self.values.values()), list(model.parameters()), 1)
 
+    def restart(self, model: nn.Module) -> None:
+        """Begins anew from the parameters as they are."""
+        self.load({name: parameter.detach() for name, parameter in model.named_parameters()})
+
     def load(self, values: dict[str, Tensor]) -> None:
         """Goes on from saved values."""
         for name, value in self.values.items():

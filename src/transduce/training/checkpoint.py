@@ -5,7 +5,7 @@ import os
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from safetensors import SafetensorError
@@ -15,9 +15,11 @@ from torch import Tensor, nn
 
 from transduce.errors import CheckpointError
 from transduce.files import TEMPORARY, sync_folder, write_file
+from transduce.training.averaging import MovingAverage
+from transduce.training.distributed import ALONE, Team
 from transduce.training.state import TrainState
 
-KEPT = 2  # the newest save and the one before it
+AVERAGE = "average.safetensors"
 
 
 def save_model(path: Path, model: nn.Module) -> None:
@@ -63,24 +65,72 @@ def detached(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
 
 
-def save_state(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, state: TrainState) -> None:
-    """Writes `folder/<update>/`, from which training resumes bit for bit on the CPU."""
+class Training(NamedTuple):
+    """All that a save holds beside the state: what training changes, of every process."""
+
+    model: nn.Module
+    optimizer: torch.optim.Optimizer
+    average: MovingAverage | None = None
+    team: Team = ALONE
+
+
+def save_state(folder: Path, training: Training, state: TrainState, kept: int = 2) -> None:
+    """Writes `folder/<update>/`, from which training resumes bit for bit on the CPU; keeps the newest few.
+
+    Every process of a team must call it, for its random numbers; the leader writes.
+    """
+    randomness = training.team.gather(random_states(training.model))
+    if not training.team.leads:
+        return
     folder.mkdir(exist_ok=True)
     temporary, final = folder / f"{TEMPORARY}{state.update}", folder / str(state.update)
     for stale in (temporary, final):
         shutil.rmtree(stale, ignore_errors=True)
     temporary.mkdir()
-    tensors, rest = flatten(optimizer.state_dict())
-    tensors["rng"] = torch.get_rng_state()
+    tensors, rest = flatten(training.optimizer.state_dict())
+    tensors |= {name: torch.stack([own[name] for own in randomness]) for name in randomness[0]}
     tree = {"format": 1, "state": state.plain(), "optimizer": rest}
-    save_model(temporary / "model.safetensors", model)
+    save_model(temporary / "model.safetensors", training.model)
+    if training.average:
+        write_file(temporary / AVERAGE, save_tensors(detached(training.average.values)))
     write_file(temporary / "optimizer.safetensors", save_tensors(tensors))
     write_file(temporary / "state.json", json.dumps(tree).encode())
     os.replace(temporary, final)
     sync_folder(folder)
-    kept = [path for path in saves(folder) if int(path.name) <= state.update][:KEPT]
-    for old in set(saves(folder)) - set(kept):  # later ones could not be read, or belong to a run begun anew
+    newest = [path for path in saves(folder) if int(path.name) <= state.update][:kept]
+    for old in set(saves(folder)) - set(
+        newest
+    ):  # later ones could not be read, or belong to a run begun anew
         shutil.rmtree(old)
+
+
+def random_states(model: nn.Module) -> dict[str, Tensor]:
+    """Where this process's random numbers stand, on the CPU and on a card that it uses."""
+    states = {"rng": torch.get_rng_state()}
+    if next(model.parameters()).is_cuda:
+        states["rng.cuda"] = torch.cuda.get_rng_state()
+    return states
+
+
+def set_random_states(
+    tensors: dict[str, Tensor], training: Training, update: int, warn: Callable[[str], None]
+) -> None:
+    """Takes this process's own random states out of what was saved; one that has none begins anew."""
+    rank, states = training.team.rank, {name: tensors.pop(name, None) for name in ("rng", "rng.cuda")}
+    own = {
+        name: None if of_all is None else of_all.view(-1, of_all.shape[-1]) for name, of_all in states.items()
+    }
+    own = {name: of_all[rank] for name, of_all in own.items() if of_all is not None and rank < len(of_all)}
+    if "rng" in own:
+        torch.set_rng_state(own["rng"])
+    else:
+        torch.manual_seed(update * training.team.size + rank)
+        warn("the save is of fewer processes: random numbers begin anew in this one")
+    if next(training.model.parameters()).is_cuda:
+        if "rng.cuda" in own:
+            torch.cuda.set_rng_state(own["rng.cuda"])
+        else:
+            warn("the save is from another kind of device: random numbers on this one begin anew")
 
 
 def saves(folder: Path) -> list[Path]:
@@ -89,16 +139,14 @@ def saves(folder: Path) -> list[Path]:
     return sorted(found, key=lambda path: int(path.name), reverse=True)
 
 
-def resume(
-    folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, warn: Callable[[str], None]
-) -> TrainState | None:
+def resume(folder: Path, training: Training, warn: Callable[[str], None]) -> TrainState | None:
     """Restores the newest save that can be read, and cleans up leftovers; None where there is no save."""
-    for leftover in folder.glob(f"{TEMPORARY}*"):
+    for leftover in folder.glob(f"{TEMPORARY}*") if training.team.leads else ():
         shutil.rmtree(leftover)
     found = saves(folder)
     for path in found:
         try:
-            return load_state(path, model, optimizer)
+            return load_state(path, training, warn)
         except CheckpointError as error:
             warn(f"{error}; trying the save before it")
     if found:
@@ -106,20 +154,31 @@ def resume(
     return None
 
 
-def load_state(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> TrainState:
+def load_state(path: Path, training: Training, warn: Callable[[str], None]) -> TrainState:
     try:
         tree = json.loads((path / "state.json").read_text(encoding="utf-8"))
         state, rest = TrainState(**tree["state"]), tree["optimizer"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CheckpointError(f"{path / 'state.json'}: cannot be used; {error!r}") from None
     tensors = read_tensors(path / "optimizer.safetensors")
-    load_model(path / "model.safetensors", model)
+    load_model(path / "model.safetensors", training.model)
+    if training.average:
+        load_average(path / AVERAGE, training.average)
     try:
-        torch.set_rng_state(tensors.pop("rng"))
-        optimizer.load_state_dict(unflatten(tensors, rest))
+        set_random_states(tensors, training, state.update, warn)
+        training.optimizer.load_state_dict(unflatten(tensors, rest))
     except (ValueError, KeyError, TypeError, RuntimeError) as error:
         raise CheckpointError(f"{path / 'optimizer.safetensors'}: cannot be used; {error!r}") from None
     return state
+
+
+def load_average(path: Path, average: MovingAverage) -> None:
+    tensors = read_tensors(path)
+    if {name: t.shape for name, t in tensors.items()} != {
+        name: t.shape for name, t in average.values.items()
+    }:
+        raise CheckpointError(f"{path}: does not fit the model; expected its parameters, one average each")
+    average.load(tensors)
 
 
 def flatten(state: dict[str, Any]) -> tuple[dict[str, Tensor], dict[str, Any]]:

@@ -1,8 +1,8 @@
 """Several processes that train one model: each takes its share of every batch (torchrun)."""
 
 import os
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 from torch import distributed, nn
@@ -10,6 +10,7 @@ from torch import distributed, nn
 from transduce.data.batch import Batch
 from transduce.types import select
 
+Value = TypeVar("Value")
 BACKENDS = {"cuda": "nccl"}
 
 
@@ -68,6 +69,23 @@ class Team(NamedTuple):
         found: list[Any] = [None] * self.size
         distributed.all_gather_object(found, value)
         return found
+
+    def from_leader(self, make: Callable[[], Value]) -> Value:
+        """What the leader makes, on every process; the others wait for it."""
+        if self.size == 1:
+            return make()
+        found: list[Any] = [make() if self.leads else None]
+        distributed.broadcast_object_list(found, src=0)
+        return found[0]
+
+    def in_turn(self, make: Callable[[], Value]) -> Value:
+        """What `make` gives each process: the leader first, so that the others find what it has left."""
+        if self.leads:
+            found = make()
+            self.from_leader(lambda: None)
+            return found
+        self.from_leader(lambda: None)
+        return make()
 
 
 ALONE = Team()

@@ -1,6 +1,7 @@
 """One update: forward, loss, backward, clip, step; in parts where memory does not suffice for the whole."""
 
 import contextlib
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -131,8 +132,11 @@ class Learner:
         self.scaler.unscale_(self.optimizer)
         limit = float("inf") if self.settings.clip is None else self.settings.clip
         norm = nn.utils.clip_grad_norm_(self.parameters, limit).item()
-        if not self.scaler.is_enabled() and not norm < float("inf"):
-            raise TrainingError(f"update {update}: the gradient is not finite (loss {total:.4g}); {SMALLER}")
+        wrong = [name for name, value in (("gradient", norm), ("loss", total)) if not math.isfinite(value)]
+        if wrong and not self.scaler.is_enabled():
+            raise TrainingError(
+                f"update {update}: the {wrong[0]} is not finite (loss {total:.4g}); {SMALLER}"
+            )
         self.scaler.step(self.optimizer)  # which leaves a step out where float16 has overflowed
         self.scaler.update()
         return norm

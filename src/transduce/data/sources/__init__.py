@@ -1,4 +1,4 @@
-"""Made data: pair sources that need no file, each a pure function of part, seed and options."""
+"""Sources of pairs: files, and data made by a pure function of part, seed and options."""
 
 from transduce.config import discover
 

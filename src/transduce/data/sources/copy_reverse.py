@@ -1,10 +1,11 @@
 """The smallest task that needs attention: repeat a random sequence, forwards or backwards."""
 
+from collections.abc import Iterator
 from typing import Literal
 
 import numpy as np
 
-from transduce.data.pairs import Pair, Pairs, PairSource, Part, Place
+from transduce.data.pairs import Pair, PairSource, Part, Place, Row, numbered
 from transduce.errors import ConfigError
 
 SIZES: dict[Part, int] = {"train": 1024, "dev": 256, "test": 1024}
@@ -50,10 +51,10 @@ class CopyReverse(PairSource, name="copy_reverse"):
                 f"copy_reverse: expected shortest at most length; got shortest {shortest}, length {length}"
             )
 
-    def read(self, epoch: int = 0) -> Pairs:
+    def rows(self, epoch: int = 0) -> Iterator[Row]:
         words = [[str(symbol) for symbol in row if symbol != NOTHING] for row in self._draw(epoch).tolist()]
         step = -1 if self.task == "reverse" else 1
-        return Pairs([Pair(" ".join(row), " ".join(row[::step])) for row in words])
+        return numbered([Pair(" ".join(row), " ".join(row[::step])) for row in words])
 
     def _draw(self, epoch: int) -> np.ndarray:
         """Sequences of this part, [size length]: drawn from all there are, the other parts' thrown away."""

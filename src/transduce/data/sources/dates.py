@@ -3,8 +3,9 @@
 import datetime
 import hashlib
 import random
+from collections.abc import Iterator
 
-from transduce.data.pairs import Pair, Pairs, PairSource, Part, Place
+from transduce.data.pairs import Pair, PairSource, Part, Place, Row, numbered
 from transduce.data.sources.date_forms import load_languages
 from transduce.errors import ConfigError
 
@@ -45,7 +46,7 @@ class Dates(PairSource, name="dates"):
         )
         self.languages = load_languages(locales)
 
-    def read(self, epoch: int = 0) -> Pairs:
+    def rows(self, epoch: int = 0) -> Iterator[Row]:
         seed = self.place.seed if self.place.part == "train" else "fixed"
         rng = random.Random(f"dates {self.place.part} {seed}")
         dates, texts, pairs = self._dates(rng), set(), []
@@ -58,7 +59,7 @@ class Dates(PairSource, name="dates"):
                 text = rng.choice(self.languages).write(date, rng)
             texts.add(text)
             pairs.append(Pair(text, date.isoformat()))
-        return Pairs(pairs)
+        return numbered(pairs)
 
     def _dates(self, rng: random.Random) -> list[datetime.date]:
         """Up to `size` dates of this part, each once, in random order."""

@@ -3,10 +3,10 @@
 import functools
 import hashlib
 import random
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
-from transduce.data.pairs import Pair, Pairs, PairSource, Part, Place
+from transduce.data.pairs import Pair, PairSource, Part, Place, Row, numbered
 from transduce.errors import ConfigError, missing_extra
 
 
@@ -35,13 +35,13 @@ class EnglishG2p(PairSource, name="english_g2p"):
         self.place, self.size, self.stress = place, size, stress
         self.most = 1 if pronunciations == "first" else None
 
-    def read(self, epoch: int = 0) -> Pairs:
+    def rows(self, epoch: int = 0) -> Iterator[Row]:
         entries = load()
         words = [word for word in entries if part_of(word) == self.place.part]
         if self.size is not None and self.size < len(words):
             seed = self.place.seed if self.place.part == "train" else "fixed"
             words = random.Random(f"english_g2p {self.place.part} {seed}").sample(words, self.size)
-        return Pairs([pair for word in words for pair in self._pairs(word, entries[word])])
+        return numbered([pair for word in words for pair in self._pairs(word, entries[word])])
 
     def _pairs(self, word: str, pronunciations: list[list[str]]) -> list[Pair]:
         found = dict.fromkeys(" ".join(map(self._phone, phones)) for phones in pronunciations[: self.most])

@@ -1,8 +1,10 @@
 """English–Telugu pairs that come with the package."""
 
+from collections.abc import Iterator
 from importlib import resources
 
-from transduce.data.pairs import Pair, Pairs, PairSource, Place, TsvFile
+from transduce.data.pairs import PairSource, Place, Row
+from transduce.data.sources.tsv import TsvFile
 
 
 class EnglishTelugu(PairSource, name="english_telugu"):
@@ -15,12 +17,9 @@ class EnglishTelugu(PairSource, name="english_telugu"):
     def __init__(self, place: Place, *, lowercase: bool = True) -> None:
         self.place, self.lowercase = place, lowercase
 
-    def read(self, epoch: int = 0) -> Pairs:
+    def rows(self, epoch: int = 0) -> Iterator[Row]:
         folder = resources.files("transduce.data.sources").joinpath("english_telugu_data")
         with resources.as_file(folder.joinpath(f"{self.place.part}.tsv.gz")) as path:
-            found = TsvFile(Place(self.place.part), path=str(path)).read()
-        return Pairs([self._prepared(pair) for pair in found.pairs], found.skipped)
-
-    def _prepared(self, pair: Pair) -> Pair:
-        source = pair.source.strip()
-        return Pair(source.lower() if self.lowercase else source, pair.target.strip())
+            for line, source, target in TsvFile(Place(self.place.part), path=str(path)).rows():
+                source = source.strip()
+                yield Row(line, source.lower() if self.lowercase else source, target.strip())

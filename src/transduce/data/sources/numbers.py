@@ -2,10 +2,10 @@
 
 import hashlib
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import ModuleType
 
-from transduce.data.pairs import Pair, Pairs, PairSource, Part, Place
+from transduce.data.pairs import Pair, PairSource, Part, Place, Row, numbered
 from transduce.errors import ConfigError, missing_extra
 
 SIZES: dict[Part, int] = {"train": 16000, "dev": 500, "test": 1000}
@@ -39,7 +39,7 @@ class Numbers(PairSource, name="numbers"):
         check(size, languages, digits, task)
         self.speakers = [speaker(language) for language in languages]
 
-    def read(self, epoch: int = 0) -> Pairs:
+    def rows(self, epoch: int = 0) -> Iterator[Row]:
         seed = self.place.seed if self.place.part == "train" else "fixed"
         rng, pairs = random.Random(f"numbers {self.place.part} {seed}"), []
         for _ in range(PATIENCE * self.size):
@@ -49,7 +49,7 @@ class Numbers(PairSource, name="numbers"):
                 sides = rng.choice(self.speakers)(number), str(number)
                 pairs.append(Pair(*(sides if self.task == "read" else sides[::-1])))
             if len(pairs) == self.size:
-                return Pairs(pairs)
+                return numbered(pairs)
         raise ConfigError(
             f"numbers: expected numbers for {self.place.part}; too few have {self.digits} digits"
         )

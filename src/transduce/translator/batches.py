@@ -1,0 +1,86 @@
+"""One batch of lines, decoded and told."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from transduce.data.batch import source_batch
+from transduce.ensemble import Ensemble
+from transduce.model import Seq2Seq
+from transduce.search import Beam, Search, Transform, decode
+from transduce.tokenizers import Encoding, Tokenizer
+from transduce.translation import Translation
+from transduce.translator.lines import Line, ask, room
+from transduce.translator.readers import Reader
+from transduce.translator.results import attend, chosen, hypotheses, put_back, source_tokens
+from transduce.translator.unknown import Dictionary
+from transduce.types import BOS, EOS, PAD, UNK
+
+
+class Wanted(NamedTuple):
+    """How a call translates, and what it tells."""
+
+    search: Search
+    batch_size: int
+    attention: bool
+    dictionary: Dictionary | None  # replaces unknown tokens
+    source_eos: bool
+    others: Sequence[Reader]  # of members of an ensemble
+
+
+@torch.no_grad()
+def translate_batch(
+    model: Seq2Seq | Ensemble,
+    tokenizer: Tokenizer,
+    lines: list[Line],
+    encodings: list[Encoding],
+    wanted: Wanted,
+) -> list[Translation]:
+    """Decodes one batch; attention comes from one forced pass over what was found."""
+    model.eval()
+    search, eos = wanted.search, wanted.source_eos
+    source = source_batch((encoding.ids for encoding in encodings), eos=eos)
+    source = source._replace(others=tuple(own.read(line.text for line in lines) for own in wanted.others))
+    asked = ask(lines, [len(encoding.ids) for encoding in encodings], tokenizer, search)
+    limits = room(asked, search.max_length.of(asked.length))
+    decoded = decode(
+        model,
+        source,
+        search,
+        bos=BOS,
+        eos=EOS,
+        max_length=limits,
+        asked=asked,
+        transforms=[forbid(never(tokenizer))],
+    )
+    n_best = []
+    for row, (line, encoding) in enumerate(zip(lines, encodings, strict=True)):
+        told = Translation(line.text, "", source_tokens=source_tokens(line.text, encoding, eos=eos))
+        n_best.append(chosen(hypotheses(decoded, row, tokenizer, told), search))
+    found = [hypothesis for several in n_best for hypothesis in several]
+    if wanted.attention:
+        for hypothesis, seen in zip(found, attend(model, source, found), strict=True):
+            hypothesis.translation.attention = seen
+    if wanted.dictionary is not None:
+        put_back(model, source, found, tokenizer, wanted.dictionary)
+    listed = [[hypothesis.translation for hypothesis in several] for several in n_best]
+    return [dataclasses.replace(one[0], n_best=one if search.n_best > 1 else []) for one in listed]
+
+
+def never(tokenizer: Tokenizer) -> list[int]:
+    """Ids that are no output. An unknown token that was never a target has a probability of noise."""
+    return [PAD, BOS, UNK] if tokenizer.complete else [PAD, BOS]
+
+
+def forbid(ids: list[int]) -> Transform:
+    """The transform after which these ids are never output; it writes to what it is given."""
+    never = torch.tensor(ids)
+
+    def transform(log_probs: Float[Tensor, "B K V"], beam: Beam) -> Float[Tensor, "B K V"]:
+        return log_probs.index_fill_(-1, never.to(log_probs.device), -torch.inf)
+
+    return transform
