@@ -56,7 +56,7 @@ def stopped(folder: Path, recipe: str, rng: random.Random) -> str:
 
 
 def killed(folder: Path, recipe: str, rounds: int, rng: random.Random) -> int:
-    """Kills training over and over; a run that ends in peace between two kills is begun anew. Rounds that resumed."""
+    """Kills training over and over, anew where it has ended; the rounds after which it can go on."""
     config, resumed = experiment(recipe, "train.save_every=1"), 0
     for _ in range(rounds):
         if saves(folder / "state") and int(saves(folder / "state")[0].name) == UPDATES:

@@ -1,11 +1,14 @@
 """An experiment that trains in a second: three symbols, to be written backwards."""
 
 import copy
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from transduce.config import merge, parse_override
 from transduce.experiment import Experiment, load_experiment
+from transduce.run.folder import TIMING
 
 TASK = {"name": "copy_reverse", "length": 3, "symbols": 4}
 SETTINGS: Mapping[str, Any] = {
@@ -36,3 +39,9 @@ def settings(*overrides: str) -> dict[str, Any]:
 
 def experiment(*overrides: str) -> Experiment:
     return load_experiment(settings(*overrides))
+
+
+def log(folder: Path) -> list[dict[str, Any]]:
+    """The lines of a run's log, without what no two runs share."""
+    lines = (folder / "metrics.jsonl").read_text(encoding="utf-8").split("\n")[:-1]
+    return [{key: value for key, value in json.loads(line).items() if key not in TIMING} for line in lines]

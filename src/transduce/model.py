@@ -26,11 +26,6 @@ class Seq2Seq(nn.Module):
         return (self,)
 
     @property
-    def aligns(self) -> bool:
-        """Whether its attention weights tell what of the source was read."""
-        return self.decoder.aligns
-
-    @property
     def attends(self) -> bool:
         """Whether they say where it looked."""
         return self.decoder.attends

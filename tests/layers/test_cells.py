@@ -127,4 +127,4 @@ def test_a_gru_without_hidden_bias_has_the_parameters_of_nnx() -> None:
     cell = make(("gru", {"hidden_bias": False}))
     trained = sum(parameter.numel() for parameter in cell.parameters() if parameter.requires_grad)
     assert trained == 3 * (INPUTS + WIDTH + 1) * WIDTH
-    assert cell.weights[3].eq(0).all()
+    assert cell.recur.bias.eq(0).all()

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.tiny import experiment, settings
+from tests.tiny import experiment, log, settings
 from transduce.run import train_run
-from transduce.run.folder import TIMING
 from transduce.training.checkpoint import read_tensors, saves
 
 ROOT = Path(__file__).parents[2]
@@ -41,11 +40,6 @@ def torchrun(processes: int, *command: str) -> subprocess.CompletedProcess[str]:
         text=True,
         timeout=180,
     )
-
-
-def log(folder: Path) -> list[dict]:
-    lines = (folder / "metrics.jsonl").read_text(encoding="utf-8").split("\n")[:-1]
-    return [{key: value for key, value in json.loads(line).items() if key not in TIMING} for line in lines]
 
 
 def test_two_processes_train_what_one_trains(tmp_path):

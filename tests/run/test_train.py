@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import torch
 
-from tests.tiny import TASK, experiment, settings
+from tests.tiny import TASK, experiment, log, settings
 from transduce.errors import CheckpointError, ConfigError, DataError, Interrupted
 from transduce.experiment import Experiment
 from transduce.run import train_run
@@ -34,12 +34,6 @@ def contents(folder: Path) -> dict[str, bytes]:
     files = {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file()}
     found = {name: path.read_bytes().replace(folder.name.encode(), b"RUN") for name, path in files.items()}
     return found | {"metrics.jsonl": json.dumps(log(folder)).encode()}
-
-
-def log(folder: Path) -> list[dict[str, Any]]:
-    """The lines of the log, without what no two runs share."""
-    lines = (folder / "metrics.jsonl").read_text(encoding="utf-8").split("\n")[:-1]
-    return [{key: value for key, value in json.loads(line).items() if key not in TIMING} for line in lines]
 
 
 def updates(folder: Path, config: Experiment, **options: Any) -> list[int]:

@@ -3,6 +3,7 @@
 import json
 import tempfile
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -10,8 +11,9 @@ from hypothesis import strategies as st
 
 from tests.unsafe import traps
 from transduce.config import Spec
-from transduce.errors import CheckpointError
+from transduce.errors import CheckpointError, ConfigError
 from transduce.tokenizers import Tokenizer, load_tokenizer
+from transduce.tokenizers.cuttings import UnigramSampling
 from transduce.types import SPECIALS, UNK
 
 TEXTS = [
@@ -24,6 +26,8 @@ TEXTS = [
 ]
 lines = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"), max_size=30)
 scripts = st.text("ab  \u00a0నేిుా్షక్\u200d\u0301é👨🏽\r\t", max_size=20)
+
+DRAWING = {"bpe": {"dropout": 0.4}, "unigram": {"sample": UnigramSampling(alpha=0.2)}}
 
 pytestmark = pytest.mark.parametrize("name", list(Tokenizer.family))
 
@@ -68,6 +72,39 @@ def test_specials_are_never_produced_and_unseen_is_unknown(name, seen, text):
     assert all(index >= SPECIALS for known in seen for index in tokenizer.encode(known).ids)
     ids = tokenizer.encode(text).ids
     assert all(index == UNK or SPECIALS <= index < tokenizer.vocab_size for index in ids)
+
+
+@given(seen=st.lists(lines | scripts, max_size=3), text=lines | scripts, seed=st.integers(0, 99))
+def test_what_is_sampled_is_the_same_text_drawn_from_the_random_numbers_given(name, seen, text, seed):
+    tokenizer = fitted(name, [*seen, text], **DRAWING.get(name, {}))
+    ids = tokenizer.sample(text, Random(seed))
+    assert all(SPECIALS <= index < tokenizer.vocab_size for index in ids)
+    assert tokenizer.decode(ids) == tokenizer.normalise(text)
+    assert tokenizer.sample(tokenizer.normalise(text), Random(seed)) == ids
+    assert (tokenizer.sampler is None) == (name not in DRAWING)
+
+
+def test_options_for_training_alone_change_no_id_that_encode_gives(name):
+    drawing, plain = fitted(name, TEXTS, **DRAWING.get(name, {})), fitted(name, TEXTS)
+    assert set(drawing.training_only) == set(DRAWING.get(name, {}))
+    assert drawing.state() == plain.state()
+    for text in TEXTS:
+        drawing.sample(text, Random(1))
+        assert drawing.encode(text) == plain.encode(text)
+
+
+@given(old=st.lists(lines | scripts, max_size=3), new=st.lists(lines | scripts, max_size=3))
+def test_an_extension_gives_new_ids_after_the_old_ones_or_is_refused(name, old, new):
+    tokenizer = fitted(name, old)
+    before = tokenizer.state()["symbols"]
+    if not tokenizer.extensible:
+        with pytest.raises(ConfigError, match=f"tokenizer '{name}': its pieces .* cannot be extended"):
+            tokenizer.extend(new)
+        return
+    tokenizer.extend(new)
+    assert tokenizer.state()["symbols"][: len(before)] == before
+    assert tokenizer.state() == fitted(name, [*old, *new]).state()
+    assert all(UNK not in tokenizer.encode(text).ids for text in (*old, *new))
 
 
 @pytest.mark.parametrize("text", TEXTS)

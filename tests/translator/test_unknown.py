@@ -115,7 +115,7 @@ def without_attention() -> Translator:
 class Refusing(nn.Module):
     """Says that it has no attention, and cannot run: nothing may before an option is refused."""
 
-    aligns = False
+    attends = False
 
 
 @pytest.mark.parametrize(

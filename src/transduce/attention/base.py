@@ -29,13 +29,12 @@ class Attention(Component, nn.Module, ABC):
     """Reads encoder states of width `memory_width` with queries of width `query_width`.
 
     Weights sum to 1 over a sentence's real tokens and are exactly 0 on padding; a sentence without
-    any gives zeros. `parallel` says whether all target positions can be read at once, `aligns` whether
+    any gives zeros. `parallel` says whether all target positions can be read at once, `attends` whether
     weights tell what of the source was read.
     """
 
     parallel: ClassVar[bool] = True
-    aligns: ClassVar[bool] = True
-    attends: ClassVar[bool] = True  # whether its weights say where it looked
+    attends: ClassVar[bool] = True
     context_width: int
 
     @abstractmethod

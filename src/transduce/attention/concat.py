@@ -8,6 +8,7 @@ from transduce.attention.normalizers import Normalizer
 from transduce.attention.windows import Window
 from transduce.config import Spec
 from transduce.layers.checks import check_sizes
+from transduce.layers.share import Share
 
 
 class ConcatAttention(ScoringAttention, name="concat"):
@@ -27,15 +28,14 @@ class ConcatAttention(ScoringAttention, name="concat"):
     ) -> None:
         check_sizes("attention", units=units)
         super().__init__(query_width, memory_width, window, normalizer)
-        self.query_width = query_width
         self.hidden = nn.Linear(query_width + memory_width, units, bias=False)
+        self.query = Share(self.hidden, "weight", columns=slice(query_width))
+        self.key = Share(self.hidden, "weight", columns=slice(query_width, None))
         self.energy = nn.Linear(units, 1, bias=False)
 
     def keys(self, values: Float[Tensor, "B S D"], mask: Bool[Tensor, "B S"]) -> Keys:
-        share = self.hidden.weight[:, self.query_width :]
-        return Keys((values @ share.T).unsqueeze(1), values.unsqueeze(1))
+        return Keys(self.key(values).unsqueeze(1), values.unsqueeze(1))
 
     def score(self, query: Float[Tensor, "B Q D"], keys: Keys) -> Float[Tensor, "B H Q S"]:
-        share = query @ self.hidden.weight[:, : self.query_width].T
-        hidden = (share.unsqueeze(2) + keys.key).tanh_()  # [B Q S units]
+        hidden = (self.query(query).unsqueeze(2) + keys.key).tanh_()  # [B Q S units]
         return self.energy(hidden).squeeze(-1).unsqueeze(1)

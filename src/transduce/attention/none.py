@@ -19,7 +19,6 @@ class NoAttention(Attention, name="none"):
 
     attends = False
 
-    aligns = False
 
     def __init__(self, query_width: int, memory_width: int, *, context: bool = True) -> None:
         super().__init__()

@@ -16,12 +16,11 @@ class Decoder(Component, nn.Module, ABC):
 
     `init` parts what is constant for a sentence (memory, B rows) from what changes with each token
     (state, N = B·K rows), so that K hypotheses of a sentence share one memory and a search moves
-    state alone. `aligns` says whether weights tell what of the source was read.
+    state alone. `attends` says whether weights tell what of the source was read.
     """
 
     embedding: Embedding
-    aligns: bool = True
-    attends: bool = True  # whether its weights say where it looked
+    attends: bool = True
 
     @abstractmethod
     def init(self, source: Source, encoded: Encoded) -> tuple[Any, Any]:

@@ -93,30 +93,27 @@ class RecurrentDecoder(Decoder, name="recurrent"):
         super().__init__()
         check_sizes("decoder", width=width, layers=layers, embedding=embedding)
         check_dropout("decoder", dropout=dropout, embedding_dropout=embedding_dropout)
-        check_feeding(attend, input_feeding)
-        check_readout(attend, readout)
+        check_feeding(attend, input_feeding, readout)
         embedding = width if embedding is None else embedding
-        self.embedding = Embedding(
-            vocab_size, embedding, dropout, variational=variational, embedding_dropout=embedding_dropout
-        )
-        cells = nn.ModuleList(cell.build(width if layer else embedding, width) for layer in range(layers))
-        self.cells = cast("Sequence[Cell]", cells)
+        self.embedding = Embedding(vocab_size, embedding, dropout, variational, embedding_dropout)
+        inputs = [embedding, *[width] * (layers - 1)]
+        self.cells = cast("Sequence[Cell]", nn.ModuleList(cell.build(size, width) for size in inputs))
         self.stacking = Stacking("decoder", [width] * layers, residual_from, layer_norm)
         self.attention = attention.build(width, encoder.width)
-        self.aligns = self.attention.aligns
         self.attends = self.attention.attends
         self.initial = initial.build(encoder, layers, width, cell.kind.family[cell.name].leaves)
         self.readout = readout.build(width, self.attention.context_width, embedding)
-        self.output = nn.Linear(self.readout.width, vocab_size)
-        if tied:
-            tie(self.output, self.embedding)
+        self.output = output_layer(self.readout.width, self.embedding, tied=tied)
         self.dropout = Dropout(dropout, variational=variational)
         self.attend, self.asking = attend, {"top": layers - 1, "bottom": 0}[attend_layer]
         fed = {"before": self.attention.context_width, "after": self.readout.width}[attend]
-        gates = self.cells[0].gates * width
-        self.feed = nn.Linear(fed, gates, bias=False) if input_feeding else None
-        above = layers - 1 if input_feeding and feed_layers == "all" else 0
-        self.feed_above = nn.ModuleList(nn.Linear(fed, gates, bias=False) for _ in range(above))
+        self.feed, self.feed_above = self._feeds(fed, {"first": 1, "all": layers}[feed_layers], input_feeding)
+
+    def _feeds(self, fed: int, layers: int, input_feeding: bool) -> tuple[nn.Linear | None, nn.ModuleList]:
+        """What feeds the first layer, if anything does, and those above it."""
+        gates = self.cells[0].gates * self.cells[0].rnn.hidden_size
+        feeds = [nn.Linear(fed, gates, bias=False) for _ in range(layers if input_feeding else 0)]
+        return (feeds[0] if feeds else None), nn.ModuleList(feeds[1:])
 
     def init(self, source: Source, encoded: Encoded) -> tuple[Memory, DecoderState]:
         final = encoded.final.hidden[:, -1]
@@ -267,17 +264,13 @@ def unflat(tree: Any, sentences: int) -> Any:
     return tuple(unflat(leaf, sentences) for leaf in tree)
 
 
-def check_feeding(attend: str, input_feeding: bool) -> None:
-    """Refuses the one pair of options that contradict each other."""
+def check_feeding(attend: str, input_feeding: bool, readout: Spec[Readout]) -> None:
+    """Refuses options that contradict each other, and an output that no context could reach."""
     if attend == "before" and not input_feeding:
         raise ConfigError(
             "decoder: attend 'before' feeds the context to the cell, so input_feeding must be true or left "
             "out; got attend: before, input_feeding: false; use attend: after"
         )
-
-
-def check_readout(attend: str, readout: Spec[Readout]) -> None:
-    """Refuses a model whose output could not depend on what it attends to."""
     if attend == "after" and not readout.kind.family[readout.name].reads_context:
         raise ConfigError(
             f"decoder: readout {readout.name!r} reads no context, so attend must be before, which feeds it "
@@ -285,12 +278,16 @@ def check_readout(attend: str, readout: Spec[Readout]) -> None:
         )
 
 
-def tie(output: nn.Linear, embedding: Embedding) -> None:
-    """Makes the embedding table the output layer's matrix."""
-    if output.in_features != embedding.width:
+def output_layer(features: int, embedding: Embedding, *, tied: bool) -> nn.Linear:
+    """From features to the vocabulary; if tied, by the embedding table."""
+    output = nn.Linear(features, embedding.vocab_size)
+    if not tied:
+        return output
+    if features != embedding.width:
         raise ConfigError(
-            f"decoder: tied needs features as wide as the embedding; got readout width {output.in_features} "
+            f"decoder: tied needs features as wide as the embedding; got readout width {features} "
             f"and embedding {embedding.width}; set model.decoder.embedding, or readout: tanh"
         )
     embedding.start_small()
     output.weight = embedding.table.weight
+    return output

@@ -53,9 +53,7 @@ class RecurrentEncoder(Encoder, name="recurrent"):
         ways = [2 if bidirectional is True or (bidirectional and not layer) else 1 for layer in range(layers)]
         widths = [directions * width for directions in ways]
         self.shape = Shape(widths[-1], widths[-1], layers, ways[-1])
-        self.embedding = Embedding(
-            vocab_size, embedding, dropout, variational=variational, embedding_dropout=embedding_dropout
-        )
+        self.embedding = Embedding(vocab_size, embedding, dropout, variational, embedding_dropout)
         self.reverse_source, self.dropout = reverse_source, Dropout(dropout, variational=variational)
         layers_of_cells = nn.ModuleList(
             nn.ModuleList(cell.build(inputs, width) for _ in range(directions))

@@ -7,44 +7,17 @@ and the other is `recur`.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, cast
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.nn import functional as F
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from transduce.config import Component
+from transduce.layers.share import Share
 
 State = tuple[Float[Tensor, "N D"], ...]
-
-
-class Share(nn.Module):
-    """What a recurrent layer's gates get from its input (`ih`) or its state (`hh`): W x + b.
-
-    The parameters stay the layer's own. `rows` limits it to some gates.
-    """
-
-    def __init__(self, rnn: nn.RNNBase, part: Literal["ih", "hh"], rows: slice | None = None) -> None:
-        super().__init__()
-        self.owner = (rnn,)  # in a tuple: as a submodule, it would give every parameter a second name
-        self.part, self.rows = part, rows
-
-    @property
-    def weight(self) -> Float[Tensor, "G I"]:
-        return self._own("weight")
-
-    @property
-    def bias(self) -> Float[Tensor, " G"]:
-        return self._own("bias")
-
-    def _own(self, kind: str) -> Tensor:
-        whole = getattr(self.owner[0], f"{kind}_{self.part}_l0")
-        return whole if self.rows is None else whole[self.rows]
-
-    def forward(self, x: Float[Tensor, "*batch I"]) -> Float[Tensor, "*batch G"]:
-        return F.linear(x, self.weight, self.bias)
 
 
 class Cell(Component, nn.Module, ABC):
@@ -56,8 +29,8 @@ class Cell(Component, nn.Module, ABC):
     def __init__(self, rnn: nn.RNNBase) -> None:
         super().__init__()
         self.rnn = rnn
-        self.project: nn.Module = Share(rnn, "ih")
-        self.recur: nn.Module = Share(rnn, "hh")
+        self.project = Share(rnn, "weight_ih_l0", "bias_ih_l0")
+        self.recur = Share(rnn, "weight_hh_l0", "bias_hh_l0")
         self.read: Reader = run_fused
 
     @abstractmethod
@@ -134,11 +107,11 @@ class GruCell(Cell, name="gru"):
     ) -> None:
         super().__init__(nn.GRU(input_width, width, batch_first=True))
         self.reset = reset
-        self.propose: nn.Module = Share(self.rnn, "hh", slice(2 * width, None))
         if reset == "before":
+            self.propose = Share(self.rnn, "weight_hh_l0", "bias_hh_l0", rows=slice(2 * width, None))
             self.read = run_stepwise
         if not hidden_bias:
-            freeze_at_zero(self.rnn.bias_hh_l0)
+            freeze_at_zero(cast("Tensor", self.rnn.bias_hh_l0))
 
     def start(self, hidden: Float[Tensor, "N D"], cell: Float[Tensor, "N D"]) -> State:
         return (hidden,)
@@ -152,10 +125,8 @@ class GruCell(Cell, name="gru"):
         recurrent = self.recur(hidden)
         gates = torch.sigmoid(inputs[:, : 2 * width] + recurrent[:, : 2 * width])
         reset, update = gates.chunk(2, dim=-1)
-        if self.reset == "after":
-            read = reset * recurrent[:, 2 * width :]
-        else:
-            read = self.propose(reset * hidden)
+        after = self.reset == "after"
+        read = reset * recurrent[:, 2 * width :] if after else self.propose(reset * hidden)
         candidate = torch.tanh(inputs[:, 2 * width :] + read)
         return (torch.lerp(candidate, hidden, update),)
 

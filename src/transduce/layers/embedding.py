@@ -32,7 +32,6 @@ class Embedding(nn.Module):
         vocab_size: int,
         width: int,
         dropout: float,
-        *,
         variational: bool = False,
         embedding_dropout: float = 0.0,
     ) -> None:
