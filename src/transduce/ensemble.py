@@ -40,10 +40,14 @@ class Ensemble(nn.Module):
         if mean not in MEANS:
             raise ConfigError(f"ensemble: {unknown('mean', mean, MEANS)}")
         self.mean = MEANS[mean]
-        looking = [read == 0 and member.aligns for read, member in zip(self.reads, members, strict=True)]
+        looking = [read == 0 and member.attends for read, member in zip(self.reads, members, strict=True)]
         seen = [weight * looks for weight, looks in zip(self.weights, looking, strict=True)]
-        self.aligns = self.attends = sum(seen) > 0
-        self.shares = relative(seen if self.aligns else [float(read == 0) for read in self.reads], len(seen))
+        self.attends = sum(seen) > 0
+        self.shares = relative(seen if self.attends else [float(read == 0) for read in self.reads], len(seen))
+
+    @property
+    def device(self) -> torch.device:
+        return self.members[0].device
 
     def forward(self, source: Source, tokens: Int[Tensor, "B T"], *, weights: bool = False) -> Output:
         """Log-probabilities [B T V] after each prefix of `tokens`, which begin with BOS."""

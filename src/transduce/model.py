@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 
@@ -29,6 +30,11 @@ class Seq2Seq(nn.Module):
     def attends(self) -> bool:
         """Whether they say where it looked."""
         return self.decoder.attends
+
+    @property
+    def device(self) -> torch.device:
+        """Where its parameters lie; the CPU, if it has none."""
+        return next((parameter.device for parameter in self.parameters()), torch.device("cpu"))
 
     def forward(self, source: Source, tokens: Int[Tensor, "B T"], *, weights: bool = False) -> Output:
         """Log-probabilities [B T V] after each prefix of `tokens`, which begin with BOS."""

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from tests.helpers import (
+    EXACT,
     VOCAB,
     alone,
     at,
@@ -25,6 +26,7 @@ from tests.helpers import (
     source,
 )
 from transduce.attention import Attention
+from transduce.attention.windows import Window
 from transduce.config import Spec
 from transduce.decoders import Decoder
 from transduce.encoders.recurrent import RecurrentEncoder
@@ -86,6 +88,30 @@ STACKS = combinations(
 every_decoder = pytest.mark.parametrize("spec", covering(SPECS) + covering(STACKS), ids=label)
 most_decoders = pytest.mark.parametrize("spec", covering(SPECS, 2) + covering(STACKS, 2), ids=label)
 
+WINDOWS = combinations(Window, {"radius": [2]})
+ATTENTIONS = combinations(
+    Attention,
+    {"units": [3], "heads": [2], "max_source_length": [9], "window": WINDOWS},
+)
+GRU = [Spec(Cell, "gru", {"reset": reset}) for reset in ("before", "after")]
+GRID = combinations(
+    Decoder,
+    {
+        "attention": ATTENTIONS,
+        "cell": [*GRU, *(spec for spec in every(Cell) if spec.name != "gru")],
+        "attend": ["before", "after"],
+        "width": [WIDTH],
+        "embedding": [3],
+        "dropout": [0.0],
+    },
+)
+
+
+def alone_of_windows(spec: Spec[Decoder]) -> bool:
+    """Whether it is location attention with a window, the one pair of these that contradicts."""
+    attention = spec.options["attention"]
+    return attention.name == "location" and attention.options.get("window", WINDOWS[0]).name != "global"
+
 
 def make(spec: Spec[Decoder]) -> Seq2Seq:
     torch.manual_seed(0)
@@ -143,6 +169,29 @@ def test_forward_equals_steps(spec: Spec[Decoder]) -> None:
     assert whole.weights.shape == (B, T, 1, heads, S)
     same(turns.log_probs, whole.log_probs)
     same(turns.weights, whole.weights)
+
+
+@pytest.mark.usefixtures("unchecked")  # for speed: everything here is checked elsewhere
+def test_every_attention_window_cell_and_way_to_attend_that_is_legal() -> None:
+    """The whole grid: forward equals steps, weights lie on real tokens, and padding changes nothing."""
+    given, tokens, made = source(LENGTHS), prefixes(), 0
+    for spec in GRID:
+        if alone_of_windows(spec):
+            with pytest.raises(ConfigError, match="location"):
+                make(spec)
+            continue
+        model = make(spec)
+        whole = model(given, tokens, weights=True)
+        _, turns = steps(model, *model.start(given), tokens, weights=True)
+        after = model(padded(given, 2), tokens, weights=True)
+        for found in (turns, after._replace(weights=after.weights[..., :S])):
+            torch.testing.assert_close(
+                tuple(found), tuple(whole), **EXACT, msg=lambda m, s=spec: f"{label(s)}: {m}"
+            )
+        assert whole.weights[~given.mask[:, None, None, None].expand_as(whole.weights)].eq(0).all()
+        assert whole.weights.sum(dim=-1).le(1 + 1e-9).all()
+        made += 1
+    assert made >= 8 * 4 * 2
 
 
 @most_decoders

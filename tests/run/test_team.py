@@ -10,8 +10,12 @@ import pytest
 import torch
 
 from tests.tiny import experiment, log, settings
+from transduce.cli import streams
+from transduce.data.lines import STDIN
+from transduce.errors import ConfigError
 from transduce.run import train_run
 from transduce.training.checkpoint import read_tensors, saves
+from transduce.translator import Translator
 
 ROOT = Path(__file__).parents[2]
 OVERRIDES = (
@@ -66,3 +70,20 @@ def test_two_processes_train_what_one_trains(tmp_path):
         experiment(*OVERRIDES, "train.updates=8"), run, device="cpu", say=said.append
     )  # on by one alone
     assert any("going on from update 6" in line for line in said)
+
+
+def test_a_team_translates_each_line_once_in_order(tmp_path):
+    train_run(experiment("train.updates=3", "train.validate_every=3"), tmp_path / "run", device="cpu")
+    lines = ["0 1 2", "", "3 3", "9 1", "2"] * 30
+    (tmp_path / "lines.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    done = torchrun(2, "translate", str(tmp_path / "run"), str(tmp_path / "lines.txt"), "--batch-size", "7")
+    assert done.returncode == 0, done.stderr
+    expected = [result.text for result in Translator.load(tmp_path / "run").translate(lines)]
+    assert done.stdout.split("\n")[:-1] == expected
+    assert done.stderr.count("never seen in training") == 1
+
+
+def test_a_team_reads_no_standard_input(monkeypatch):
+    monkeypatch.setattr(streams, "TEAM", 2)
+    with pytest.raises(ConfigError, match="every process of torchrun can read; got standard input"):
+        next(streams.read_input(STDIN))

@@ -10,37 +10,42 @@ from transduce.cli.beside import Beside
 from transduce.cli.streams import read_input, write_lines
 from transduce.errors import ConfigError
 
+Alignments = tuple[Path | None, float | None]  # the file, and the least attention that makes a link
+
 
 class Answers:
     """How lines are translated and shown."""
 
     def __init__(
-        self, translator: Any, search: Any, batch_size: int, as_objects: bool, attention: bool
+        self,
+        translator: Any,
+        search: Any,
+        batch_size: int,
+        as_objects: bool,
+        attention: bool,
+        alternatives: int,
     ) -> None:
-        self.translator, self.search, self.batch_size, self.attention = (
-            translator,
-            search,
-            batch_size,
-            attention,
-        )
+        self.translator, self.search, self.batch_size = translator, search, batch_size
+        self.attention, self.alternatives = attention, alternatives
         self.show = as_json if as_objects else as_table if search.n_best > 1 else as_text
 
     def write(
-        self, file: str, prefix: Beside, phrases: Beside, alignments: Path | None, replace_unknown: Any
+        self, file: str, prefix: Beside, phrases: Beside, alignments: Alignments, replace_unknown: Any
     ) -> None:
         """Answers every line of a file, with what the files beside it ask of each."""
         from transduce.translator.lines import numbered
 
         line = 0
-        with aligner(alignments, self.translator) as align:
+        with aligner(*alignments, self.translator) as align:
             for group in read_input(file):
                 starts, held = prefix.take(len(group), line), phrases.take(len(group), line)
                 results = self.translator.stream(
                     numbered(group, starts, held and list(map(split_phrases, held)), line),
                     search=self.search,
                     batch_size=self.batch_size,
-                    attention=self.attention or alignments is not None,
+                    attention=self.attention or alignments[0] is not None,
                     replace_unknown=replace_unknown,
+                    alternatives=self.alternatives,
                 )
                 write_lines(self.show(align(results), line, self.attention))
                 line += len(group)
@@ -53,7 +58,9 @@ def split_phrases(line: str) -> list[str]:
 
 
 @contextmanager
-def aligner(path: Path | None, translator: Any) -> Iterator[Callable[[Iterable], Iterable]]:
+def aligner(
+    path: Path | None, threshold: float | None, translator: Any
+) -> Iterator[Callable[[Iterable], Iterable]]:
     """Writes the word alignments of results as they pass, a line each in Pharaoh's format."""
     if path is None:
         yield lambda results: results
@@ -68,7 +75,7 @@ def aligner(path: Path | None, translator: Any) -> Iterator[Callable[[Iterable],
 
     def passing(results: Iterable) -> Iterator:
         for result in results:
-            file.write(format_links(translator.word_links(result)) + "\n")
+            file.write(format_links(translator.word_links(result, threshold)) + "\n")
             yield result
 
     with file:

@@ -23,8 +23,10 @@ COMMANDS = {
     "train": "Train a model on pairs; the same command again goes on where it stopped.",
     "translate": "Translate lines, from a file or as you type them.",
     "evaluate": "Decode test data and score it.",
+    "export": "Write a trained model as ONNX graphs.",
     "score": "Print the log-probability of given pairs.",
     "inspect": "Look through a file of pairs for what would hurt a model.",
+    "average": "Make one model of several, or of the last saves of one run.",
     "recipes": "List the recipes, or print one.",
     "info": "Say which versions and components are installed.",
 }
@@ -40,6 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def run(arguments: list[str]) -> int:
+    if os.environ.get("RANK", "0") != "0":  # of several processes, the first alone gives results
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     try:
         app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()

@@ -27,6 +27,9 @@ def evaluate(
     sources: str | None = None,
     metrics: str | None = None,
     confidence: bool = False,
+    with_: Several = None,
+    mean: str | None = None,
+    weights: str | None = None,
     compare: str | None = None,
     by_length: bool = False,
     length_bounds: str | None = None,
@@ -35,6 +38,7 @@ def evaluate(
     gold_alignments: str | None = None,
     alignment_threshold: float | None = None,
     check_batching: bool = False,
+    int8: bool = False,
     sweep: Several = None,
     select: str | None = None,
     beam: int | None = None,
@@ -60,6 +64,12 @@ def evaluate(
         Which scores, parted by commas, such as bleu,chrf or "{name: chrf, word_order: 2}". Default: all.
     confidence
         Adds a 95 % bootstrap interval to each score.
+    with_
+        More runs, decoded with as one: models may differ in all but the target vocabulary.
+    mean
+        With --with: the mean of probabilities (default) or log_probabilities.
+    weights
+        With --with: how much each run counts, the first run first, such as 0.7,0.3. Default: all alike.
     compare
         Another system on the same lines, a file of its outputs or a run folder: difference and p-value.
     by_length
@@ -76,6 +86,8 @@ def evaluate(
         Links words by at least so much attention. Default: each target word by its most.
     check_batching
         Decodes the lines alone and in batches, and says whether any output differs.
+    int8
+        Decodes in 8-bit integers as well: both scores side by side, and how many outputs differ.
     sweep
         Tries every combination of search settings, such as search.width=1,3,5, on dev data.
     select

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from transduce.cli.ensemble_options import load_runs
 from transduce.cli.evaluation_options import Options
 from transduce.config import Spec
 from transduce.data.pairs import Pair
@@ -13,6 +14,7 @@ from transduce.run.comparison import Compared, open_system
 from transduce.run.corpus import Say
 from transduce.run.evaluate import describe, evaluate_pairs, read_pairs
 from transduce.run.outputs import Names, read_outputs
+from transduce.run.quantised import Quantised
 from transduce.run.reports import ByLength, Intervals, ModelReport, Report, Scores, Sentences
 from transduce.run.search_errors import SearchErrors
 from transduce.run.sweep import combinations, search_with, sweep
@@ -25,7 +27,7 @@ def perform(options: Options, say: Say) -> dict[str, Any]:
     names = None if options.metrics is None else parse_metrics(options.metrics)
     if options.run is None:
         return score_files(options, names, say)
-    translator = Translator.load(options.run)
+    translator = load_runs(options.run, options.with_, options.mean, options.weights)
     search = translator.experiment.search
     if options.beam is not None:
         search = search_with(search, {"search.width": options.beam}, f"--beam {options.beam}")
@@ -56,7 +58,7 @@ def score_run(
     pairs = read_pairs(translator, options.data, say)
     reports = [
         *reports_for(options, names, len(pairs.pairs), translator.target_tokenizer.normalise),
-        *model_reports_for(options, translator, search, pairs.pairs),
+        *model_reports_for(options, translator, search, pairs.pairs, names),
     ]
     result = evaluate_pairs(
         translator, pairs, search=search, batch_size=options.batch_size, reports=reports, say=say
@@ -82,7 +84,7 @@ def reports_for(
 
 
 def model_reports_for(
-    options: Options, translator: Translator, search: Spec[Search], pairs: Sequence[Pair]
+    options: Options, translator: Translator, search: Spec[Search], pairs: Sequence[Pair], names: Names
 ) -> list[ModelReport]:
     """The reports that need the model and its search."""
     reports: list[ModelReport] = []
@@ -93,4 +95,6 @@ def model_reports_for(
         reports.append(AlignmentErrors(translator, pairs, gold, threshold, options.batch_size))
     if options.check_batching:
         reports.append(Batching(translator, search.build(), pairs))
+    if options.int8:
+        reports.append(Quantised(translator, search.build(), pairs, names, options.batch_size))
     return reports

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
+from transduce.cli.ensemble_options import check_ensemble
 from transduce.errors import ConfigError
 
 NEEDS = {  # an option, and the one without which it says nothing
@@ -11,7 +12,7 @@ NEEDS = {  # an option, and the one without which it says nothing
     "select": "sweep",
     "alignment_threshold": "gold_alignments",
 }
-MODEL_OPTIONS = ("beam", "sweep", "errors", "gold_alignments", "check_batching")
+MODEL_OPTIONS = ("with_", "beam", "sweep", "errors", "gold_alignments", "check_batching", "int8")
 REPORTS = (
     "by_length",
     "confidence",
@@ -20,6 +21,7 @@ REPORTS = (
     "errors",
     "gold_alignments",
     "check_batching",
+    "int8",
 )
 
 
@@ -34,6 +36,9 @@ class Options:
     sources: str | None
     metrics: str | None
     confidence: bool
+    with_: list[str] | None
+    mean: str | None
+    weights: str | None
     compare: str | None
     by_length: bool
     length_bounds: str | None
@@ -42,6 +47,7 @@ class Options:
     gold_alignments: str | None
     alignment_threshold: float | None
     check_batching: bool
+    int8: bool
     sweep: list[str] | None
     select: str | None
     beam: int | None
@@ -50,6 +56,7 @@ class Options:
     quiet: bool
 
     def __post_init__(self) -> None:
+        check_ensemble(self.with_, self.mean, self.weights)
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         check_options({name for name, value in values.items() if value is not None and value is not False})
         if self.beam is not None and any(one.startswith("search.width=") for one in self.sweep or ()):
@@ -91,4 +98,4 @@ def refuse(given: set[str], option: str, others: Sequence[str], why: str) -> Non
 
 
 def flag(option: str) -> str:
-    return f"--{option.replace('_', '-')}"
+    return f"--{option.rstrip('_').replace('_', '-')}"

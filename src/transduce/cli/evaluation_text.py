@@ -93,6 +93,15 @@ def batching_text(found: Mapping[str, Any]) -> str:
     return f"output {verdict} on the batch: {found['lines']} lines alone and in batches; {largest}; {counts}"
 
 
+def int8_table(found: Mapping[str, Any]) -> str:
+    rows = [["metric", "float32", "int8", "difference"]]
+    for name, score in found["metrics"].items():
+        before, after = score["float32"], score["int8"]
+        rows.append([name, f"{before:.4f}", f"{after:.4f}", f"{after - before:+.4f}"])
+    share = f"{found['differing'] / found['lines']:.2%}"
+    return f"{aligned(rows, 'lrrr')}\noutputs that differ: {found['differing']} of {found['lines']} ({share})"
+
+
 def sweep_table(result: Mapping[str, Any]) -> str:
     """A row for each combination, the best marked with a star."""
     rows, names = result["sweep"], list(result["sweep"][0]["metrics"])
@@ -135,4 +144,5 @@ SECTIONS: Mapping[str, Callable[[Any], str]] = {
     "errors": errors_table,
     "alignment": alignment_table,
     "batching": batching_text,
+    "int8": int8_table,
 }

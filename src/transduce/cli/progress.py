@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
+from transduce.cli.streams import LEADS
 from transduce.training.loop import Event, Plan, Step, Validation
 
 
@@ -13,6 +14,7 @@ class Progress:
     """Watches training events; `say` prints a line above the bar."""
 
     def __init__(self, quiet: bool) -> None:
+        quiet = quiet or not LEADS
         self.console = Console(stderr=True, quiet=quiet, highlight=False, soft_wrap=True)
         columns = (
             TextColumn("training"),

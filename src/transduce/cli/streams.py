@@ -1,23 +1,37 @@
-"""Lines in and out: as they come for a human, in windows for a file."""
+"""Lines in and out: as they come for a human, in windows for a file.
 
+Under torchrun each process reads the same file, hence in windows that depend on no clock, and the first
+alone writes.
+"""
+
+import os
 import queue
 import sys
 import threading
 from collections.abc import Iterator
 
+from transduce.data.lines import STDIN
+from transduce.errors import ConfigError
+
 PAUSE = 0.02  # seconds without a new line after which those at hand are answered
+TEAM = int(os.environ.get("WORLD_SIZE", "1"))  # processes that torchrun started
+LEADS = os.environ.get("RANK", "0") == "0"
 WAKE = 0.5  # seconds after which a wait looks up, for a signal that another thread was given
 
 
 def read_input(file: str) -> Iterator[list[str]]:
-    """Groups of lines: whatever has arrived when the input pauses."""
+    """Groups of lines: whatever has arrived when the input pauses, or full ones for a team."""
+    if TEAM > 1 and file == STDIN:
+        raise ConfigError("expected a file, which every process of torchrun can read; got standard input")
     lines: queue.Queue[str | BaseException | None] = queue.Queue(maxsize=4096)
     threading.Thread(target=_pump, args=(file, lines), daemon=True).start()
     group, ended = [], False
     while not ended:
         try:
-            item = lines.get(timeout=PAUSE if group else WAKE)
+            item = lines.get(timeout=PAUSE if group and TEAM == 1 else WAKE)
         except queue.Empty:
+            if TEAM > 1:
+                continue
             item = ...
         if isinstance(item, str):
             group.append(item)
@@ -49,7 +63,8 @@ def write_lines(lines: Iterator[str]) -> None:
 
 def note(line: str) -> None:
     """Says something that is not a result."""
-    print(f"transduce: {line}", file=sys.stderr, flush=True)
+    if LEADS:
+        print(f"transduce: {line}", file=sys.stderr, flush=True)
 
 
 def silent(line: str) -> None:

@@ -1,17 +1,16 @@
 """`transduce translate`."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from cyclopts import Parameter
 
-from transduce.cli.answers import Answers
-from transduce.cli.beside import Beside
 from transduce.cli.streams import note, silent
+from transduce.cli.translation_options import Options
 from transduce.data.lines import STDIN
-from transduce.errors import ConfigError
 
 Several = Annotated[list[str] | None, Parameter(negative="")]
+Runs = Annotated[list[str] | None, Parameter(consume_multiple=True)]
 
 
 def translate(
@@ -31,11 +30,17 @@ def translate(
     temperature: float | None = None,
     seed: int | None = None,
     search: Several = None,
+    with_: Runs = None,
+    mean: str | None = None,
+    weights: str | None = None,
     replace_unk: bool = False,
     dictionary: Path | None = None,
     json: bool = False,
     attention: bool = False,
+    trace: bool = False,
     alignments: Path | None = None,
+    alignment_threshold: float | None = None,
+    int8: bool = False,
     batch_size: int = 64,
     quiet: bool = False,
 ) -> None:
@@ -71,6 +76,12 @@ def translate(
         With --sample: the same seed draws the same outputs.
     search
         Any other setting of `search`, as key=value; may be given several times.
+    with_
+        More runs, to decode with as one: models may differ in all but the target vocabulary.
+    mean
+        With --with: the mean of probabilities (default) or log_probabilities.
+    weights
+        With --with: how much each run counts, the first run first, such as 0.7,0.3. Default: all alike.
     replace_unk
         Puts the source token that was looked at most in the place of an unknown token.
     dictionary
@@ -79,51 +90,20 @@ def translate(
         One JSON object a line: text, scores, tokens, n-best.
     attention
         Adds the attention weights to the JSON: a row for each target token, </s> last.
+    trace
+        Adds to the JSON how it was decoded: the beam at each step, what was pruned and why, all attention.
     alignments
         File to write word alignments to, a line for each line of the input: source-target, from 0.
+    alignment_threshold
+        Links words by at least so much attention. Default: each target word by its most.
+    int8
+        Computes in 8-bit integers: faster on a CPU, slightly less exact; `evaluate --int8` says how much.
     batch_size
         Sentences decoded together. It changes speed and memory, not results.
     quiet
         Says nothing on stderr but errors.
     """
-    needs("--attention", attention, "--json", json)
-    needs("--dictionary", dictionary, "--replace-unk", replace_unk)
-    from transduce.translator import Translator
+    options = Options(**locals())
+    from transduce.cli.translation import perform
 
-    lengths = {"min_length": exactly(min_length), "max_length": exactly(max_length)}
-    drawing = {"name": "sampling" if sample else None, "temperature": temperature, "seed": seed}
-    counts = {"width": beam, "n_best": n_best, "no_repeat_ngram": no_repeat_ngram, "without": without}
-    translator = Translator.load(run)
-    chosen = translator.searcher(**changes(lengths | drawing | counts, search or []))
-    answers = Answers(translator, chosen, batch_size, json, attention)
-    answers.write(file, Beside(prefix), Beside(phrases), alignments, replaced(dictionary, replace_unk))
-    for remark in translator.notes.lines():
-        (silent if quiet else note)(remark)
-
-
-def needs(flag: str, given: object, other: str, there: bool) -> None:
-    """Refuses a flag that says nothing without another."""
-    if given and not there:
-        raise ConfigError(f"{flag} needs {other}: expected both, got {flag} alone")
-
-
-def replaced(dictionary: Path | None, replace: bool) -> Any:
-    """What puts unknown tokens back: a dictionary, or whether to copy."""
-    from transduce.translator.unknown import read_dictionary
-
-    return read_dictionary(str(dictionary)) if dictionary else replace
-
-
-def exactly(length: int | None) -> dict[str, Any] | None:
-    """A length whatever the source's."""
-    return None if length is None else {"ratio": 0.0, "plus": length}
-
-
-def changes(options: dict[str, Any], settings: list[str]) -> dict[str, Any]:
-    """The options that were given, and `--search key=value` settings laid over them."""
-    from transduce.config import merge, parse_override
-
-    tree = {key: value for key, value in options.items() if value is not None}
-    for setting in settings:
-        tree = merge(tree, parse_override(setting))
-    return tree
+    perform(options, silent if quiet else note)

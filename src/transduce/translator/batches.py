@@ -12,13 +12,16 @@ from transduce.data.batch import source_batch
 from transduce.ensemble import Ensemble
 from transduce.model import Seq2Seq
 from transduce.search import Beam, Search, Transform, decode
+from transduce.search.loop import unwatched
 from transduce.tokenizers import Encoding, Tokenizer
 from transduce.translation import Translation
 from transduce.translator.lines import Line, ask, room
 from transduce.translator.readers import Reader
+from transduce.translator.recorder import Recorder
 from transduce.translator.results import attend, chosen, hypotheses, put_back, source_tokens
+from transduce.translator.tracing import add_traces
 from transduce.translator.unknown import Dictionary
-from transduce.types import BOS, EOS, PAD, UNK
+from transduce.types import BOS, EOS, PAD, UNK, Source, move
 
 
 class Wanted(NamedTuple):
@@ -30,6 +33,7 @@ class Wanted(NamedTuple):
     dictionary: Dictionary | None  # replaces unknown tokens
     source_eos: bool
     others: Sequence[Reader]  # of members of an ensemble
+    alternatives: int = 0  # to be told of at each step; 0: no trace
 
 
 @torch.no_grad()
@@ -43,20 +47,22 @@ def translate_batch(
     """Decodes one batch; attention comes from one forced pass over what was found."""
     model.eval()
     search, eos = wanted.search, wanted.source_eos
-    source = source_batch((encoding.ids for encoding in encodings), eos=eos)
-    source = source._replace(others=tuple(own.read(line.text for line in lines) for own in wanted.others))
+    source = move(read(lines, encodings, wanted), model.device)
     asked = ask(lines, [len(encoding.ids) for encoding in encodings], tokenizer, search)
-    limits = room(asked, search.max_length.of(asked.length))
+    asked = move(asked, model.device)
+    recorder = Recorder(search, tokenizer, wanted.alternatives, len(lines)) if wanted.alternatives else None
     decoded = decode(
         model,
         source,
         search,
         bos=BOS,
         eos=EOS,
-        max_length=limits,
+        max_length=room(asked, search.max_length.of(asked.length)),
         asked=asked,
         transforms=[forbid(never(tokenizer))],
+        watch=recorder or unwatched,
     )
+    decoded = move(decoded, "cpu")
     n_best = []
     for row, (line, encoding) in enumerate(zip(lines, encodings, strict=True)):
         told = Translation(line.text, "", source_tokens=source_tokens(line.text, encoding, eos=eos))
@@ -67,8 +73,17 @@ def translate_batch(
             hypothesis.translation.attention = seen
     if wanted.dictionary is not None:
         put_back(model, source, found, tokenizer, wanted.dictionary)
+    if recorder is not None:
+        add_traces(recorder, model, source, n_best, encodings)
     listed = [[hypothesis.translation for hypothesis in several] for several in n_best]
     return [dataclasses.replace(one[0], n_best=one if search.n_best > 1 else []) for one in listed]
+
+
+def read(lines: Sequence[Line], encodings: Sequence[Encoding], wanted: Wanted) -> Source:
+    """The batch of these lines, as every member of an ensemble reads it."""
+    others = tuple(reader.read(line.text for line in lines) for reader in wanted.others)
+    source = source_batch((encoding.ids for encoding in encodings), eos=wanted.source_eos)
+    return source._replace(others=others)
 
 
 def never(tokenizer: Tokenizer) -> list[int]:

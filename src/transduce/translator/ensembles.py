@@ -16,6 +16,7 @@ def load(
     *others: str | Path,
     mean: str = "probabilities",
     weights: Sequence[float] | None = None,
+    device: str = "auto",
 ) -> Translator:
     """The trained model of a run folder, or several as an ensemble, whose search is that of the first.
 
@@ -23,10 +24,11 @@ def load(
     may differ in all but the target vocabulary. Raises CheckpointError naming the file at fault, and
     ConfigError for runs or weights that do not go together.
     """
-    first = Translator.load(folder)
+    folders = [folder, *others]
+    translators = [Translator.load(one, device) for one in folders]
     if not others and weights is None:
-        return first
-    return join([folder, *others], [first, *map(Translator.load, others)], mean, weights)
+        return translators[0]
+    return join(folders, translators, mean, weights)
 
 
 def join(

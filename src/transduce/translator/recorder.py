@@ -1,28 +1,19 @@
 """Watches a decoding, and keeps what a trace tells of it."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
-import torch
-from jaxtyping import Bool, Float
-from torch import Tensor
-
-from transduce.search import Beam, Moment, Search
-from transduce.search.base import best
-from transduce.search.phrases import hold_all
-from transduce.search.results import worth
+from transduce.search import Moment, Search
+from transduce.search.sights import Active, Ending, Option, Rank, Sight, Sights
 from transduce.tokenizers import Tokenizer
-from transduce.trace import Candidate, Hypothesis, Result, Score, Step
-from transduce.translation import END, START, Translation
-from transduce.types import BOS, EOS, select
+from transduce.trace import Candidate, Fate, Hypothesis, Result, Score, Step
+from transduce.translation import END, Translation
+from transduce.types import BOS, EOS
 
-TOO_LONG, HOPELESS = "longer than max_length", "could not win"
-NO_PHRASE, TWICE, CROWDED = "lacks a phrase", "written by another group", "not among the n best"
-Reasons = list[tuple[str, Bool[Tensor, "B J V"]]]
+START = "<s>"
 
 
-class Place(NamedTuple):
-    """A place of the beam that a hypothesis takes at the next step."""
+class Grown(NamedTuple):
+    """A hypothesis that the next step finds in the beam."""
 
     id: int
     parent: int | None
@@ -30,63 +21,83 @@ class Place(NamedTuple):
 
 
 class Record:
-    """What was seen of one sentence: `places` hold its active hypotheses, None where one is empty."""
+    """What was seen of one sentence: `places` hold who stands where in the beam."""
 
     def __init__(self, copies: int) -> None:
-        self.places: list[Place | None] = [Place(place, None, START) for place in range(copies)]
+        self.places = {place: Grown(place, None, START) for place in range(copies)}
         self.count = copies
         self.steps: list[Step] = []
-        self.active: dict[tuple[int, int], Hypothesis] = {}  # by step and place
-        self.endings: dict[tuple[int, int], Score] = {}
-        self.found: list[tuple[int, int, bool]] = []  # step and place of each result, and whether it ended
-
-    def result(self, rank: int, told: Translation) -> Result:
-        """What a trace tells of one of the results kept."""
-        step, place, finished = self.found[rank]
-        hypothesis = self.active[step, place]
-        score = self.endings[step, place] if finished else hypothesis.score
-        return Result(
-            text=told.text, log_prob=told.log_prob, score=score, finished=finished, hypothesis=hypothesis.id
-        )
+        self.ranks: dict[Ending, tuple[int, Rank]] = {}  # the hypothesis, and what it is worth so
+        self.results: list[Ending] = []
 
 
 class Recorder:
-    """Records every step of every sentence, with the `alternatives` likeliest tokens of each hypothesis."""
+    """Records every step of every sentence; `decode` calls it."""
 
     def __init__(self, search: Search, tokenizer: Tokenizer, alternatives: int, sentences: int) -> None:
-        self.search, self.alternatives = search, alternatives
-        names = [tokenizer.token(index) for index in range(tokenizer.vocab_size)]
-        self.names = [*names[:BOS], START, END, *names[EOS + 1 :]]
+        self.sights = Sights(search, EOS, alternatives)
+        self.tokenizer = tokenizer
         self.records = [Record(search.copies) for _ in range(sentences)]
 
     def __call__(self, moment: Moment) -> None:
-        """Keeps one step of all sentences that are not done; a search calls it."""
-        reasons = list(self.search.rules.forbidden(moment.log_probs, moment.live.beam, EOS))
-        live = moment.live
-        for row, number in enumerate(live.rows.tolist()):
-            if moment.step <= live.limit[row]:
-                here: Moment = select(moment._replace(step=None), torch.tensor([row]))
-                view = View(self.search, here._replace(step=moment.step), select(reasons, torch.tensor([row])))
-                self._keep(self.records[number], view)
+        for number, sight in self.sights(moment):
+            self._keep(self.records[number], sight)
 
-    def _keep(self, record: Record, view: "View") -> None:
-        children = self._children(record, view)
-        beam = []
-        for place, taken in enumerate(record.places):
-            if taken is not None:
-                record.active[view.step, place] = self._hypothesis(taken, place, view, children)
-                beam.append(record.active[view.step, place])
-            if view.ending.total[0, place] > -torch.inf:
-                record.endings[view.step, place] = score(view.ending, view.completions, place)
+    def result(self, number: int, place: int, told: Translation) -> Result:
+        """One of the results kept of a sentence, by its place among them; `told` is the same as text."""
+        record = self.records[number]
+        hypothesis, rank = record.ranks[record.results[place]]
+        return Result(
+            text=told.text,
+            log_prob=told.log_prob,
+            score=score(rank),
+            finished=told.finished,
+            hypothesis=hypothesis,
+        )
+
+    def _keep(self, record: Record, sight: Sight) -> None:
+        children = {
+            place: Grown(record.count + order, record.places[parent].id, self._name(token))
+            for order, (place, (parent, token)) in enumerate(sight.children.items())
+        }
+        record.count += len(children)
+        beam = [self._hypothesis(record.places[active.place], active, children) for active in sight.beam]
         record.steps.append(Step(beam=beam))
-        record.found = view.found
-        record.places = [children.get(place) for place in range(view.width)]
+        for active in sight.beam:
+            hypothesis = record.places[active.place].id
+            record.ranks[Ending(sight.step, active.place, False)] = hypothesis, active.rank
+            if active.ending is not None:
+                record.ranks[Ending(sight.step, active.place, True)] = hypothesis, active.ending
+        record.places, record.results = children, sight.results
 
-    def _children(self, record: Record, view: "View") -> dict[int, Place]:
-        """What goes on to the next step, by its place there."""
-        children = {}
-        for place, (parent, token) in view.going.items():
-            grown = record.places[parent]
-            children[place] = Place(record.count, grown and grown.id, self.names[token])
-            record.count += 1
-        return children
+    def _hypothesis(self, grown: Grown, active: Active, children: dict[int, Grown]) -> Hypothesis:
+        return Hypothesis(
+            id=grown.id,
+            parent=grown.parent,
+            token=grown.token,
+            log_prob=active.log_prob,
+            score=score(active.rank),
+            ending=active.ending and score(active.ending),
+            entropy=active.entropy,
+            candidates=[self._candidate(option, children) for option in active.options],
+        )
+
+    def _candidate(self, option: Option, children: dict[int, Grown]) -> Candidate:
+        child = None if option.child is None else children[option.child].id
+        fate: Fate = "pruned" if option.reason else "completed" if child is None else "kept"
+        return Candidate(
+            id=option.token,
+            token=self._name(option.token),
+            log_prob=option.log_prob,
+            sum=option.sum,
+            fate=fate,
+            child=child,
+            reason=option.reason,
+        )
+
+    def _name(self, token: int) -> str:
+        return {BOS: START, EOS: END}.get(token) or self.tokenizer.token(token)
+
+
+def score(rank: Rank) -> Score:
+    return Score(total=rank.total, sum=rank.sum, divisor=rank.divisor, coverage=rank.coverage)

@@ -19,9 +19,10 @@ from transduce.types import BOS, UNK, Source, select
 
 
 class Hypothesis(NamedTuple):
-    """One of the n best of a sentence: its row in the batch, its ids without EOS, and what it tells."""
+    """One of the results of a sentence: its row in the batch, its ids without EOS, and what it tells."""
 
     row: int
+    place: int  # among all that were kept
     ids: list[int]
     translation: Translation
 
@@ -42,7 +43,7 @@ def hypotheses(decoded: Decoded, row: int, tokenizer: Tokenizer, told: Translati
             tokens=tokens,
             token_log_probs=decoded.token_log_probs[row, n, : len(tokens)].tolist(),
         )
-        found.append(Hypothesis(row, ids, translation))
+        found.append(Hypothesis(row, n, ids, translation))
     return found
 
 
@@ -61,16 +62,23 @@ def chosen(found: Sequence[Hypothesis], search: Search) -> list[Hypothesis]:
 def attend(
     model: Seq2Seq | Ensemble, source: Source, found: Sequence[Hypothesis]
 ) -> list[Float[np.ndarray, "T S"]]:
-    """What each read of its source, by one forced pass: the last layer's attention, heads averaged."""
-    inputs, _ = pad([[BOS, *hypothesis.ids] for hypothesis in found])
-    rows = torch.tensor([hypothesis.row for hypothesis in found])
-    repeated = select(source, rows.to(source.mask.device))
-    weights = model(repeated, inputs, weights=True).weights[:, :, -1].mean(dim=2)  # [n T S]
+    """What each read of its source: the last layer's attention, heads averaged."""
+    weights = forced_weights(model, source, found)[:, :, -1].mean(dim=2)  # [n T S]
     told = (hypothesis.translation for hypothesis in found)
     return [
         seen[: len(one.tokens), : len(one.source_tokens)]
         for one, seen in zip(told, weights.cpu().numpy(), strict=True)
     ]
+
+
+def forced_weights(
+    model: Seq2Seq | Ensemble, source: Source, found: Sequence[Hypothesis]
+) -> Float[torch.Tensor, "n T L H S"]:
+    """The attention of each in full, padding and all, by one forced pass."""
+    inputs, _ = pad([[BOS, *hypothesis.ids] for hypothesis in found])
+    rows = torch.tensor([hypothesis.row for hypothesis in found])
+    repeated = select(source, rows.to(source.mask.device))
+    return model(repeated, inputs.to(source.mask.device), weights=True).weights
 
 
 def put_back(
@@ -84,7 +92,7 @@ def put_back(
     unknown = [hypothesis for hypothesis in found if UNK in hypothesis.ids]
     if not unknown:
         return
-    for (_, ids, told), seen in zip(unknown, attend(model, source, unknown), strict=True):
+    for (_, _, ids, told), seen in zip(unknown, attend(model, source, unknown), strict=True):
         real = told.source_tokens[: len(told.source_tokens) - (told.source_tokens[-1] == END)]
         replaced = replacements(ids, seen, real, dictionary)
         told.text = decode_with(ids, replaced, tokenizer)

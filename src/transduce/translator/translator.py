@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, cast, overload
 
 import numpy as np
 import torch
@@ -12,7 +12,7 @@ from transduce.config import Settings, Spec, dump_yaml, merge, options_model, va
 from transduce.data.batch import Batch, pair_batch
 from transduce.data.index import Index, encode_pairs
 from transduce.data.pairs import Pair, is_blank
-from transduce.devices import settle_threads
+from transduce.devices import choose_device, settle_threads
 from transduce.ensemble import Ensemble
 from transduce.errors import CheckpointError, ConfigError, DataError
 from transduce.experiment import Experiment, load_experiment
@@ -21,7 +21,9 @@ from transduce.metrics.alignment import Link
 from transduce.model import Seq2Seq
 from transduce.search import Search
 from transduce.tokenizers import Encoding, Tokenizer, load_tokenizer
+from transduce.trace import Trace
 from transduce.training.checkpoint import load_model, save_model
+from transduce.training.distributed import ALONE
 from transduce.translation import Translation
 from transduce.translator.batches import Wanted, translate_batch
 from transduce.translator.lines import Line, count, numbered
@@ -29,6 +31,7 @@ from transduce.translator.links import word_links
 from transduce.translator.notes import Notes
 from transduce.translator.readers import Reader
 from transduce.translator.unknown import Dictionary
+from transduce.types import move
 
 WINDOW = 64  # batches read ahead and sorted by length
 
@@ -56,9 +59,10 @@ class Translator:
         self.experiment, self.model, self.others = experiment, model, others
         self.source_tokenizer, self.target_tokenizer = source_tokenizer, target_tokenizer
         self.notes = Notes()
+        self.team = ALONE
 
     @classmethod
-    def load(cls, folder: str | Path) -> "Translator":
+    def load(cls, folder: str | Path, device: str = "auto") -> "Translator":
         """Reads a run folder. Raises CheckpointError or ConfigError naming the file at fault."""
         folder = Path(folder)
         if not (folder / "config.yaml").is_file():
@@ -69,7 +73,7 @@ class Translator:
         model = experiment.model.build(source.vocab_size, target.vocab_size)
         load_model(folder / "model.safetensors", model)
         settle_threads(model)
-        return cls(experiment, source, target, model.eval())
+        return cls(experiment, source, target, model.eval().to(choose_device(device)))
 
     def save(self, folder: str | Path) -> None:
         """Writes everything that translating needs. Raises ConfigError for an ensemble."""
@@ -168,8 +172,12 @@ class Translator:
         batch_size: int = 64,
         attention: bool = False,
         replace_unknown: bool | Dictionary = False,
+        alternatives: int = 0,
     ) -> Iterator[Translation]:
-        """Translates in windows of many batches, in order; memory does not grow with the input."""
+        """Translates in windows of many batches, in order; memory does not grow with the input.
+
+        With `alternatives` each has a trace, which tells so many of the likeliest tokens at each step.
+        """
         check_batch_size(batch_size)
         search = search or self.searcher()
         copied = {} if replace_unknown is True else None
@@ -177,10 +185,21 @@ class Translator:
         readers = {"coverage_penalty": search.coverage_penalty > 0, "replace_unk": dictionary is not None}
         self.check_attention(*(name for name, reads in readers.items() if reads))
         eos = self.experiment.model.source_eos
-        wanted = Wanted(search, batch_size, attention, dictionary, eos, self.others)
+        wanted = Wanted(search, batch_size, attention, dictionary, eos, self.others, alternatives)
         counted = count(lines)
-        while window := list(islice(counted, WINDOW * batch_size)):
+        size = batch_size if alternatives else WINDOW * batch_size  # traces are large
+        while window := list(islice(counted, size)):
             yield from self._window(window, wanted)
+
+    def trace(self, text: str, *, search: Search | None = None, alternatives: int = 5) -> Trace:
+        """How one text is decoded: every hypothesis, what was pruned and why, and where attention went.
+
+        At each step it tells the `alternatives` likeliest tokens and all that were chosen.
+        """
+        if alternatives < 1:
+            raise ConfigError(f"alternatives: expected at least 1; got {alternatives}")
+        (result,) = self.stream([text], search=search, alternatives=alternatives)
+        return cast("Trace", result.trace)
 
     @torch.no_grad()
     def score(self, sources: Sequence[str], targets: Sequence[str], *, batch_size: int = 64) -> list[float]:
@@ -213,16 +232,18 @@ class Translator:
         return batch._replace(source=batch.source._replace(others=others))
 
     def _forced(self, batch: Batch) -> list[float]:
+        batch = move(batch, self.model.device)
         log_probs = self.model(batch.source, batch.inputs).log_probs
         chosen = log_probs.gather(2, batch.target.unsqueeze(2)).squeeze(2).double()
         return chosen.masked_fill(~batch.target_mask, 0.0).sum(dim=1).tolist()
 
-    def word_links(self, result: Translation) -> set[Link]:
+    def word_links(self, result: Translation, threshold: float | None = None) -> set[Link]:
         """Links (source word, target word), from 0: each output word's to the source word it looked at most.
 
-        Words are parted by spaces. `result` must carry its attention.
+        With a `threshold`, to every word it gave so much attention. Words are parted by spaces. `result`
+        must carry its attention.
         """
-        return word_links(result, self.source_tokenizer)
+        return word_links(result, self.source_tokenizer, threshold)
 
     def _window(self, lines: list[Line], wanted: Wanted) -> list[Translation]:
         encodings = [
@@ -231,21 +252,26 @@ class Translator:
         ]
         self.notes.note_unseen((line.text for line in lines), encodings)
         nothing = np.zeros((0, 0), dtype=np.float32) if wanted.attention else None
-        results = [Translation(line.text, "", attention=nothing) for line in lines]
+        trace = Trace.of_nothing if wanted.alternatives else lambda text: None
+        results = [Translation(line.text, "", attention=nothing, trace=trace(line.text)) for line in lines]
         order = [row for row in range(len(lines)) if encodings[row].ids]
         order.sort(key=lambda row: len(encodings[row].ids))
+        order = order[self.team.rank :: self.team.size]
         for start in range(0, len(order), wanted.batch_size):
             rows = order[start : start + wanted.batch_size]
             chosen = [lines[row] for row in rows], [encodings[row] for row in rows]
             batch = translate_batch(self.model, self.target_tokenizer, *chosen, wanted)
             for row, result in zip(rows, batch, strict=True):
                 results[row] = result
+        for found in self.team.gather({row: results[row] for row in order}):
+            for row, result in found.items():
+                results[row] = result
         self.notes.unfinished += sum(not result.finished for result in results)
         return results
 
     def check_attention(self, *readers: str) -> None:
         """Refuses options that read attention, where the model has none. Raises ConfigError naming them."""
-        if readers and not self.model.aligns:
+        if readers and not self.model.attends:
             names = " and ".join(readers)
             raise ConfigError(f"{names}: expected a model with attention; this one has attention 'none'")
 
