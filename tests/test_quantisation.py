@@ -2,6 +2,9 @@
 
 import copy
 import math
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -90,6 +93,19 @@ def test_weights_reach_as_far_as_sums_stay_exact(monkeypatch) -> None:
     same(Int8Linear(extreme, None)(extreme), torch.full((8, 8), 512.0, dtype=torch.float64))
     monkeypatch.setattr(quantisation, "weight_reach", lambda: 64)
     assert Int8Linear(draw(6, 16), None).matrix.abs().max() == 64
+
+
+OLD_PROCESSOR = """
+import torch
+from transduce.quantisation import Int8Linear
+x, w = torch.ones(8, 512, dtype=torch.float64), torch.ones(64, 512, dtype=torch.float64)
+torch.testing.assert_close(Int8Linear(w, None)(x), torch.full((8, 64), 512.0, dtype=torch.float64))
+"""
+
+
+def test_sums_are_exact_on_processors_without_8_bit_sums_too() -> None:
+    old = os.environ | {"ONEDNN_MAX_CPU_ISA": "AVX2"}  # says nothing to processors of other kinds
+    subprocess.run([sys.executable, "-c", OLD_PROCESSOR], env=old, check=True)
 
 
 def model_of(cell: Spec[Cell], attention: Spec[Attention], **decoder: object) -> nn.Module:

@@ -1,6 +1,7 @@
 """Whole translators of random models, made in memory, and one stub that copies what it is given."""
 
 import random
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -52,10 +53,20 @@ KINDS: dict[str, dict[str, Any]] = {
 
 def make(kind: str, dtype: torch.dtype = torch.float64, tokenizer: str = "char", seed: int = 3) -> Translator:
     """A translator of a random model, in evaluation mode."""
+    return made(KINDS[kind], dtype, tokenizer, seed)
+
+
+def made(
+    model_settings: Mapping[str, Any],
+    dtype: torch.dtype = torch.float64,
+    tokenizer: str = "char",
+    seed: int = 3,
+) -> Translator:
+    """The same, of any model."""
     tree = {
         "data": {"train": {"name": "copy_reverse"}},
         "tokenizer": {"source": tokenizer, "target": tokenizer},
-        "model": KINDS[kind],
+        "model": model_settings,
         "search": {"max_length": {"ratio": 1, "plus": 6}},
     }
     experiment = validate(Experiment, tree, "test")

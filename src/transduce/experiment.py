@@ -1,5 +1,6 @@
 """The schema that one YAML file fills: one file is one experiment."""
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -9,6 +10,7 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 import transduce.data.sources  # noqa: F401 (registers them)
 from transduce import recipes
 from transduce.config import Component, Settings, Spec, merge, parse_override, parse_yaml, validate
+from transduce.data.curriculum import Curriculum
 from transduce.data.lines import STDIN
 from transduce.data.pairs import PairSource, Part, Place, format_of
 from transduce.errors import ConfigError, unknown
@@ -20,6 +22,7 @@ from transduce.training.settings import LoopSettings
 from transduce.training.trackers import Tracker
 
 PARTS: tuple[Part, ...] = ("train", "dev", "test")
+DATA_PATHS = ("alignments",)
 TRAIN_PATHS = ("start_from", "source_embeddings", "target_embeddings")
 
 
@@ -27,8 +30,9 @@ class DataSettings(Settings):
     """Where pairs come from. A path is a TSV file, or JSON Lines (`.jsonl`); `{source, target}` are parallel.
 
     Training pairs longer than `max_source_length` or `max_target_length` tokens, the end of the sentence
-    aside, are left out; dev and test keep every pair. `strict` refuses what is otherwise skipped or said:
-    pairs with a blank side, over-long ones, and pairs of dev or test that are trained on.
+    aside, are left out; dev and test keep every pair. `alignments` is a file with a line of word links, in
+    Pharaoh's format, for each line of the training data (a header aside). `strict` refuses what is otherwise
+    skipped or said: pairs with a blank side, over-long ones, and pairs of dev or test that are trained on.
     """
 
     train: Spec[PairSource]
@@ -39,6 +43,7 @@ class DataSettings(Settings):
     features_column: None = None
     max_source_length: int | None = Field(default=None, ge=1)
     max_target_length: int | None = Field(default=None, ge=1)
+    alignments: str | None = None  # word links, a line for each of train's, which guide attention
     strict: bool = False
 
     @field_validator(*PARTS, mode="before", json_schema_input_type=Spec[PairSource] | str | None)
@@ -91,10 +96,12 @@ class TrainSettings(LoopSettings):
     save_every: int | Literal["auto"] = "auto"  # at each validation
     log_every: int = 50
     start_from: str | None = None  # a run whose model and vocabularies to begin with
+    extend_vocabulary: bool = False  # by what the data hold beside that run's
+    curriculum: Curriculum | None = None  # short pairs first
     source_embeddings: str | None = None  # text files of word vectors to begin with
     target_embeddings: str | None = None
     keep_saves: int = Field(default=2, ge=2)  # the newest ones; more serve `transduce average`
-    track: list[Spec[Tracker]] = []  # where the run is logged too, beside metrics.jsonl
+    track: list[Spec[Tracker]] = Field(default=[])  # where the run is logged too, beside metrics.jsonl
     workers: int = Field(default=0, ge=0)  # threads that make batches ahead
     select: str = "exact_match"
     validation_search: Runnable = Spec(Search, "beam", {"width": 1})
@@ -141,6 +148,29 @@ class Experiment(Settings):
     def _check_sharing(self) -> "Experiment":
         if self.model.share_embeddings and not self.tokenizer.shared:
             raise ValueError("model.share_embeddings: true needs tokenizer.shared: true; got false")
+        return self
+
+    @model_validator(mode="after")
+    def _check_guidance(self) -> "Experiment":
+        guided, path = self.train.guided_attention, self.data.alignments
+        if (guided > 0) != (path is not None):
+            raise ValueError(
+                f"train.guided_attention above 0 and data.alignments need each other; got {guided}, {path}"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _check_extension(self) -> "Experiment":
+        if not self.train.extend_vocabulary:
+            return self
+        if self.train.start_from is None:
+            raise ValueError("train.extend_vocabulary: true needs train.start_from; got null")
+        for side, spec in (("source", self.tokenizer.source), ("target", self.tokenizer.target)):
+            if not spec.kind.family[spec.name].extensible:
+                raise ValueError(
+                    f"train.extend_vocabulary: true needs tokenizers of whole symbols (char, word); got "
+                    f"tokenizer.{side}: {spec.name}, whose pieces are learnt together"
+                )
         return self
 
 
@@ -211,9 +241,10 @@ def mixed(sources: list[Any]) -> dict[str, Any]:
 def resolve_paths(tree: dict[str, Any], base: Path) -> dict[str, Any]:
     """Makes the paths of `data:` and `train:` absolute."""
     resolved = dict(tree)
-    for section, resolve, keys in (("data", _resolve, PARTS), ("train", _absolute, TRAIN_PATHS)):
-        if isinstance(tree.get(section), dict):
-            items = tree[section].items()
+    places = (("data", _resolve, PARTS), ("data", _absolute, DATA_PATHS), ("train", _absolute, TRAIN_PATHS))
+    for section, resolve, keys in places:
+        if isinstance(resolved.get(section), dict):
+            items = resolved[section].items()
             resolved[section] = {key: resolve(value, base) if key in keys else value for key, value in items}
     return resolved
 
@@ -235,4 +266,7 @@ def _resolve(value: Any, base: Path) -> Any:
 
 
 def _absolute(path: Any, base: Path) -> Any:
-    return str((base / Path(path).expanduser()).absolute()) if isinstance(path, str) else path
+    """A path as it is from the root, without any `..`; anything else as it is."""
+    if not isinstance(path, str):
+        return path
+    return os.path.normpath((base / Path(path).expanduser()).absolute())

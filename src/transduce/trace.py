@@ -60,8 +60,9 @@ class Hypothesis:
     """An unfinished hypothesis of the beam: its last token, and what was seen to follow it.
 
     `parent` is the hypothesis that it grew from, None at the start. `score` is what it would have as it
-    stands. `entropy` is that of the distribution over all that may follow. `candidates` are the likeliest
-    next tokens and every one that was chosen, likeliest first.
+    stands, `ending` what it has with the end, where the search accepts that. `entropy` is that of the
+    distribution over all that may follow. `candidates` are the likeliest next tokens and every one that was
+    chosen, likeliest first.
     """
 
     id: int
@@ -69,6 +70,7 @@ class Hypothesis:
     token: str
     log_prob: float
     score: Score
+    ending: Score | None
     entropy: float
     candidates: list[Candidate]
 

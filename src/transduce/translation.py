@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from transduce.trace import Trace
+
 END = "</s>"
 
 
@@ -18,6 +20,7 @@ class Translation:
     `log_prob` is the sum of `token_log_probs` (natural log, EOS in): the model's own, whatever the search
     was told; `score` is what ranked it.
     `finished` is False where the maximum length cut it short. `n_best` holds all of them, best first.
+    `trace` tells how it was decoded, where that was asked for.
     """
 
     source: str
@@ -30,9 +33,10 @@ class Translation:
     source_tokens: list[str] = field(default_factory=list)
     attention: np.ndarray | None = field(default=None, repr=False, compare=False)
     n_best: list["Translation"] = field(default_factory=list, repr=False)
+    trace: Trace | None = field(default=None, repr=False, compare=False)
 
-    def plain(self, *, attention: bool = True) -> dict[str, Any]:
-        """The JSON object of `translate --json`, with `attention` where it is there and wanted."""
+    def plain(self, *, attention: bool = True, trace: bool = True) -> dict[str, Any]:
+        """The JSON object of `translate --json`; `attention` and `trace` where they are there and wanted."""
         keys = (
             "source",
             "text",
@@ -46,7 +50,9 @@ class Translation:
         tree = {key: getattr(self, key) for key in keys}
         if attention and self.attention is not None:
             tree["attention"] = [[round(weight, 6) for weight in row] for row in self.attention.tolist()]
-        tree["n_best"] = [best.plain(attention=attention) for best in self.n_best]
+        tree["n_best"] = [best.plain(attention=attention, trace=False) for best in self.n_best]
+        if trace and self.trace is not None:
+            tree["trace"] = self.trace.plain()
         return tree
 
     def _repr_html_(self) -> str:

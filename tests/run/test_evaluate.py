@@ -18,6 +18,7 @@ from transduce.data.pairs import Pair
 from transduce.errors import DataError
 from transduce.experiment import load_experiment
 from transduce.metrics import Metric
+from transduce.model import Seq2Seq
 from transduce.run import evaluate, train_run
 from transduce.run.evaluate import describe, read_pairs, teacher_forced
 from transduce.run.outputs import Outputs, decode_pairs
@@ -155,8 +156,11 @@ def test_references_are_scored_in_the_form_that_decoding_can_give(runs, monkeypa
     assert decode_pairs(model, [Pair("a", "b a")], model.searcher()).measure()["token_accuracy"].value == 0.0
 
 
-class Constant(nn.Module):
+class Constant(Seq2Seq):
     """Always thinks that the next token is 4, with probability 0.7."""
+
+    def __init__(self) -> None:
+        nn.Module.__init__(self)
 
     def forward(self, source: Any, inputs: Tensor) -> Output:
         log_probs = torch.tensor([0.1, 0.05, 0.05, 0.05, 0.7, 0.05]).log()

@@ -14,7 +14,7 @@ from transduce.tokenizers.dropout import Drops
 
 LOW = ["low"] * 5 + ["lower"] * 2 + ["newest"] * 6 + ["widest"] * 3 + ["wewe"] * 4
 RATE = Fraction(1, 4)
-DRAWS = 20_000
+DRAWS = 5_000
 
 
 def fitted(**options) -> BpeTokenizer:

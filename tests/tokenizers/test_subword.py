@@ -200,7 +200,11 @@ def test_the_defaults(name):
     assert defaults.pop("min_count") == 1
     assert defaults.pop("border") == "punctuation"
     assert defaults.pop("normal_form") == "none"
-    assert defaults == ({"max_length": 16} if name == "unigram" else {"min_pair_count": 2})
+    assert defaults == {
+        "bpe": {"min_pair_count": 2, "dropout": 0.0},
+        "unigram": {"max_length": 16, "sample": None},
+        "wordpiece": {"min_pair_count": 2},
+    }.get(name)
 
 
 @every_kind

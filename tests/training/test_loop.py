@@ -174,7 +174,7 @@ class Constant(Seq2Seq):
         nn.Module.__init__(self)
         self.zero = nn.Parameter(torch.zeros(()))
 
-    def forward(self, source: Any, tokens: Tensor) -> Output:
+    def forward(self, source: Any, tokens: Tensor, *, weights: bool = False) -> Output:
         log_probs = torch.tensor([0.1, 0.1, 0.1, 0.7]).log().expand(*tokens.shape, 4)
         return Output(log_probs + self.zero, None)
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from transduce.data.index import Index
@@ -15,12 +15,17 @@ Sequences = Sequence[Sequence[int]]
 
 
 class Batch(NamedTuple):
-    """One update's pairs: target [A, B, EOS] has decoder input [BOS, A, B]."""
+    """One update's pairs: target [A, B, EOS] has decoder input [BOS, A, B].
+
+    `alignment` has, for each target token, weights over the source tokens that it was written for: they sum
+    to 1, or are all 0 where nothing is known.
+    """
 
     source: Source
     inputs: Int[Tensor, "B T"]
     target: Int[Tensor, "B T"]
     target_mask: Bool[Tensor, "B T"]
+    alignment: Float[Tensor, "B T S"] | None = None
 
 
 def pad(sequences: Sequences) -> tuple[Int[Tensor, "B T"], Bool[Tensor, "B T"]]:
@@ -40,8 +45,12 @@ def source_batch(sequences: Iterable[Sequence[int]], *, eos: bool) -> Source:
 def pair_batch(index: Index, rows: Iterable[int], *, source_eos: bool) -> Batch:
     """The batch of these pairs of an index."""
     rows = list(rows)
-    targets = [index.target.row(row).tolist() for row in rows]
+    sides = ([side.row(row).tolist() for row in rows] for side in index)
+    return batch_of(*sides, source_eos=source_eos)
+
+
+def batch_of(sources: Sequences, targets: Sequences, *, source_eos: bool) -> Batch:
+    """The batch of these source and target ids, without specials. Raises ValueError for an empty source."""
     inputs, mask = pad([[BOS, *target] for target in targets])
     target, _ = pad([[*target, EOS] for target in targets])
-    source = source_batch((index.source.row(row).tolist() for row in rows), eos=source_eos)
-    return Batch(source, inputs, target, mask)
+    return Batch(source_batch(sources, eos=source_eos), inputs, target, mask)

@@ -3,10 +3,13 @@
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from itertools import repeat
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from transduce.data.curriculum import Course
 
 Rows = NDArray[np.int64]
 Lengths = Callable[[Rows], tuple[Rows, Rows]]  # of the sources and the targets of some rows
@@ -38,14 +41,22 @@ class BatchSampler:
     Blocks of rows are shuffled and put together in windows; the rows of a window are shuffled, parted in
     groups, each sorted by length and cut, and the batches shuffled: little padding, other batches in each
     epoch, no order that a model could learn, and nothing that grows with the number of pairs. A corpus of
-    one window is shuffled as a whole.
+    one window is shuffled as a whole. A `course` admits only short pairs in the windows of early epochs, and
+    leaves the others out of them.
     """
 
     def __init__(
-        self, spans: Sequence[Span], lengths: Lengths, *, pairs: int | None, tokens: int | None, seed: int
+        self,
+        spans: Sequence[Span],
+        lengths: Lengths,
+        *,
+        pairs: int | None,
+        tokens: int | None,
+        seed: int,
+        course: Course | None = None,
     ) -> None:
         self.spans, self.lengths = [span for span in spans if span.pairs], lengths
-        self.pairs, self.tokens, self.seed = pairs, tokens, seed
+        self.pairs, self.tokens, self.seed, self.course = pairs, tokens, seed, course
         self.ends = np.cumsum([span.taken for span in self.spans])
         self.total = int(self.ends[-1]) if len(self.ends) else 0
         self.per_batch = self.pairs or max(1, int((self.tokens or 1) / self._mean_length()))
@@ -59,7 +70,7 @@ class BatchSampler:
 
     @property
     def per_epoch(self) -> int:
-        """Batches an epoch: by count exactly, by tokens as the first window of the first epoch tells."""
+        """Batches of a whole epoch: by count exactly, by tokens as the first window of the first tells."""
         if self.pairs:
             return math.ceil(self.total / self.pairs)
         window = next(self._windows(0), None)
@@ -68,8 +79,11 @@ class BatchSampler:
         return max(1, round(len(self._cut(window)) * self.total / len(window)))
 
     def batches(self, epoch: int, position: int = 0) -> Iterator[Rows]:
-        """The rows of each batch of an epoch from the one at `position` on; each pair stands in one."""
-        for number, window in enumerate(self._windows(epoch)):
+        """The rows of each batch of an epoch from the one at `position` on; each pair stands in one.
+
+        But for those that the course of a curriculum does not admit yet, which stand in none.
+        """
+        for number, window in enumerate(self._admitted(epoch)):
             count = math.ceil(len(window) / self.pairs) if self.pairs else None
             if count is not None and position >= count:
                 position -= count
@@ -78,6 +92,14 @@ class BatchSampler:
             order = np.random.default_rng([self.seed, epoch, 2, number]).permutation(len(batches))
             yield from (batches[place] for place in order[position:])
             position = max(0, position - len(batches))
+
+    def _admitted(self, epoch: int) -> Iterator[Rows]:
+        """What each window of an epoch holds, longer pairs than its limit aside."""
+        windows = math.ceil(self.total / (self.block * self.blocks))
+        per_window = self.total / self.per_batch / max(1, windows)
+        limits = self.course.limits(epoch, windows, per_window) if self.course else repeat(None)
+        for window, limit in zip(self._windows(epoch), limits, strict=False):
+            yield window if limit is None else window[sum(self.lengths(window)) <= limit]
 
     def _windows(self, epoch: int) -> Iterator[Rows]:
         """The rows of an epoch, shuffled, a window at a time."""

@@ -48,24 +48,27 @@ class IndexWriter:
         self.source.add(source)
         self.target.add(target)
 
+    def close(self) -> None:
+        self.source.close()
+        self.target.close()
+
     def __enter__(self) -> "IndexWriter":
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.source.close()
-        self.target.close()
+        self.close()
 
 
 def open_index(folder: Path) -> Index:
     """The index that was written into a folder; its arrays are read from the files as they are used."""
-    return Index(
-        *(
-            Ragged(_map(folder, side, "ids", "i4"), _map(folder, side, "starts", "i8"))
-            for side in Index._fields
-        )
-    )
+    return Index(*(open_ragged(folder, side) for side in Index._fields))
+
+
+def open_ragged(folder: Path, side: str) -> Ragged:
+    """The sequences that a `RaggedWriter` wrote into a folder."""
+    return Ragged(_map(folder, side, "ids", "i4"), _map(folder, side, "starts", "i8"))
 
 
 def _map(folder: Path, side: str, part: str, kind: str) -> NDArray:

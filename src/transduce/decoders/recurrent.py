@@ -1,7 +1,7 @@
 """The recurrent decoder with attention."""
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -96,16 +96,15 @@ class RecurrentDecoder(Decoder, name="recurrent"):
         check_feeding(attend, input_feeding, readout)
         embedding = width if embedding is None else embedding
         self.embedding = Embedding(vocab_size, embedding, dropout, variational, embedding_dropout)
-        inputs = [embedding, *[width] * (layers - 1)]
-        self.cells = cast("Sequence[Cell]", nn.ModuleList(cell.build(size, width) for size in inputs))
+        self.cells: Sequence[Cell] = stacked(cell, [embedding, *[width] * (layers - 1)], width)
         self.stacking = Stacking("decoder", [width] * layers, residual_from, layer_norm)
         self.attention = attention.build(width, encoder.width)
-        self.attends = self.attention.attends
         self.initial = initial.build(encoder, layers, width, cell.kind.family[cell.name].leaves)
         self.readout = readout.build(width, self.attention.context_width, embedding)
         self.output = output_layer(self.readout.width, self.embedding, tied=tied)
         self.dropout = Dropout(dropout, variational=variational)
-        self.attend, self.asking = attend, {"top": layers - 1, "bottom": 0}[attend_layer]
+        self.attend, self.attends = attend, self.attention.attends
+        self.asking = {"top": layers - 1, "bottom": 0}[attend_layer]
         fed = {"before": self.attention.context_width, "after": self.readout.width}[attend]
         self.feed, self.feed_above = self._feeds(fed, {"first": 1, "all": layers}[feed_layers], input_feeding)
 
@@ -262,6 +261,11 @@ def unflat(tree: Any, sentences: int) -> Any:
     if isinstance(tree, Tensor):
         return tree.unflatten(0, (sentences, -1))
     return tuple(unflat(leaf, sentences) for leaf in tree)
+
+
+def stacked(cell: Spec[Cell], inputs: Sequence[int], width: int) -> Any:
+    """The cells of a stack, each given so many features: a `ModuleList`, used as a sequence of cells."""
+    return nn.ModuleList(cell.build(size, width) for size in inputs)
 
 
 def check_feeding(attend: str, input_feeding: bool, readout: Spec[Readout]) -> None:

@@ -8,7 +8,6 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
-from transduce.data.batch import pair_batch
 from transduce.data.index import encode_pairs
 from transduce.data.lines import read_lines
 from transduce.data.pairs import Pair

@@ -3,6 +3,7 @@
 import hashlib
 import heapq
 from collections.abc import Callable, Iterator, Sequence
+from typing import Literal
 
 from transduce.config import Spec
 from transduce.data.lines import is_blank
@@ -79,9 +80,15 @@ class Corpus:
 
     def rows(self, source: PairSource | None = None) -> Iterator[Row]:
         """The rows to train on, of the whole corpus or of one of its members."""
-        for row in (source or self.source).rows():
-            if is_whole(row) and row.source not in self.held_out:
-                yield row
+        return filter(self.trains_on, (source or self.source).rows())
+
+    def trains_on(self, row: Row) -> bool:
+        """Whether a row of the training data is trained on: it is whole, and not held out."""
+        return is_whole(row) and row.source not in self.held_out
+
+    def texts(self, *sides: Literal["source", "target"]) -> Iterator[str]:
+        """The texts to train on, of one side or of both."""
+        return (getattr(row, side) for row in self.rows() for side in sides)
 
     def fit_tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
         """Tokenizers fitted on the training part alone."""
@@ -89,10 +96,10 @@ class Corpus:
         settings = self.experiment.tokenizer
         source, target = settings.source.build(), settings.target.build()
         if settings.shared:
-            source.fit(text for row in self.rows() for text in (row.source, row.target))
+            source.fit(self.texts("source", "target"))
             return source, source
-        source.fit(row.source for row in self.rows())
-        target.fit(row.target for row in self.rows())
+        source.fit(self.texts("source"))
+        target.fit(self.texts("target"))
         return source, target
 
 

@@ -17,6 +17,7 @@ from transduce.run.reports import ModelReport, Scores
 from transduce.search import Search
 from transduce.training.loss import cross_entropy
 from transduce.translator import Translator
+from transduce.types import move
 
 Of = TypeVar("Of", bound=Outputs)
 
@@ -105,6 +106,7 @@ def teacher_forced(translator: Translator, index: Index, batch_size: int = 64) -
     for start in range(0, len(order), batch_size):
         rows = order[start : start + batch_size]
         batch = pair_batch(index, rows, source_eos=translator.experiment.model.source_eos)
+        batch = move(batch, translator.model.device)
         output = translator.model(batch.source, batch.inputs)
         loss = cross_entropy(output.log_probs, batch.target, batch.target_mask)
         total, correct, tokens = total + loss.total.item(), correct + int(loss.correct), tokens + loss.tokens

@@ -21,13 +21,19 @@ from transduce.run.card import write_card
 from transduce.run.corpus import Corpus, Say
 from transduce.run.evaluate import Validator
 from transduce.run.folder import CACHE, Log, prepare
-from transduce.run.pretrained import start_from_run, start_from_vectors
+from transduce.run.pretrained import (
+    load_tokenizers,
+    start_from_run,
+    start_from_vectors,
+    tokenizers_from_run,
+)
 from transduce.run.signals import StopRequest
 from transduce.run.training_data import TrainingBatches
-from transduce.tokenizers import Tokenizer, load_tokenizer
+from transduce.tokenizers import Tokenizer
 from transduce.training.averaging import MovingAverage
 from transduce.training.checkpoint import Training, load_model, resume, save_model, save_state
 from transduce.training.distributed import Team, join
+from transduce.training.guidance import check_guidance
 from transduce.training.loop import Event, Plan, Report, Save, Step, Validation, train
 from transduce.training.state import TrainState
 from transduce.training.trackers import Tracker
@@ -60,6 +66,7 @@ def train_run(
     source, target = find_tokenizers(experiment, folder, corpus, going_on=going_on)
     torch.manual_seed(experiment.seed)
     model = experiment.model.build(source.vocab_size, target.vocab_size).to(place)
+    check_guidance(model, experiment.train.guided_attention)
     settle_threads(model)
     translator = Translator(experiment, source, target, model)
     session = Session(folder, translator, corpus, team, say)
@@ -83,12 +90,8 @@ def find_tokenizers(
     if going_on:
         return load_tokenizers(folder)
     if experiment.train.start_from is not None:
-        return load_tokenizers(Path(experiment.train.start_from))
+        return tokenizers_from_run(experiment, experiment.train.start_from, corpus)
     return corpus.fit_tokenizers()
-
-
-def load_tokenizers(folder: Path) -> tuple[Tokenizer, Tokenizer]:
-    return load_tokenizer(folder / "tokenizer.source.json"), load_tokenizer(folder / "tokenizer.target.json")
 
 
 def finish(session: "Session") -> None:
@@ -140,7 +143,7 @@ class Session:
         """The state of a run at its start, and parameters from elsewhere where that is wished."""
         settings, model = self.settings, self.model
         if settings.start_from is not None:
-            start_from_run(model, settings.start_from, self.say)
+            start_from_run(self.translator, settings.start_from, self.say)
         sides = (
             ("source", model.encoder.embedding, self.translator.source_tokenizer, settings.source_embeddings),
             ("target", model.decoder.embedding, self.translator.target_tokenizer, settings.target_embeddings),

@@ -1,33 +1,43 @@
 """Training data as batches: encoded once into a cache that is mapped into memory, from any position on."""
 
+import contextlib
 import functools
 import hashlib
 import json
 import os
 import shutil
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from transduce.data.batch import Batch, pair_batch
+from transduce.data.alignments import alignment_matrix
+from transduce.data.batch import Batch, batch_of
+from transduce.data.curriculum import Course
 from transduce.data.index import Index, Ragged
 from transduce.data.limits import Limits, Tally
-from transduce.data.pairs import Pair
+from transduce.data.pairs import Pair, Row
 from transduce.data.prefetch import made_ahead
 from transduce.data.sampler import BatchSampler, Rows, Span
-from transduce.data.store import IndexWriter, open_index
-from transduce.errors import DataError
+from transduce.data.segmentations import Segmentations
+from transduce.data.store import IndexWriter, RaggedWriter, open_index, open_ragged
+from transduce.errors import ConfigError, DataError
 from transduce.files import TEMPORARY, sync_folder, write_file
+from transduce.run.aligned_rows import AlignedRows
 from transduce.run.corpus import Corpus, refuse
 from transduce.tokenizers import Tokenizer
 from transduce.types import UNK
 
-FORMAT = 1
+FORMAT = 2
+LINKS = "links"  # beside the two sides: which tokens alignments join
 CHUNK = 1 << 20
 
 
 class TrainingBatches:
     """The batches of each epoch, from any position on: a pure function of (seed, epoch).
+
+    Where tokenizers draw segmentations, batches are cut and limits kept by the lengths of those that
+    `encode` gives.
 
     Pairs that `data.max_source_length` or `data.max_target_length` rule out are left out and said. The
     tokenizers that measure them were fitted on all pairs: lengths are not known before. Everything is kept
@@ -37,7 +47,9 @@ class TrainingBatches:
 
     def __init__(self, corpus: Corpus, source: Tokenizer, target: Tokenizer, cache: Path) -> None:
         self.corpus, self.tokenizers = corpus, (source, target)
-        data = corpus.experiment.data
+        data, seed = corpus.experiment.data, corpus.experiment.seed
+        check_alignments(corpus, source, target)
+        self.segmentations = Segmentations(source, seed, "source"), Segmentations(target, seed, "target")
         self.limits = Limits(data.max_source_length, data.max_target_length)
         self.key = self._key()
         folder = cache / self.key
@@ -46,14 +58,28 @@ class TrainingBatches:
         facts = json.loads((folder / "facts.json").read_text(encoding="utf-8"))
         corpus.dev = [Pair(*pair) for pair in facts["dev"]]
         self.index, self.spans = open_index(folder), [Span(*span) for span in facts["spans"]]
+        self.links = None if data.alignments is None else open_ragged(folder, LINKS)
+        curriculum, accumulate = corpus.experiment.train.curriculum, corpus.experiment.train.accumulate
+        self.course = curriculum and Course(curriculum, dict(facts["lengths"]), accumulate)
         self.per_epoch = self._sampler(self.index, self.spans).per_epoch
 
     def __call__(self, epoch: int, position: int) -> Iterator[Batch]:
         index, spans = self._epoch(epoch)
         settings = self.corpus.experiment
-        make = functools.partial(_batch, index, settings.model.source_eos)
+        make = functools.partial(self._batch, index, epoch)
         rows = self._sampler(index, spans).batches(epoch, position)
         return made_ahead(make, rows, settings.train.workers)
+
+    def _batch(self, index: Index, epoch: int, chosen: Rows) -> Batch:
+        rows = chosen.tolist()
+        source, target = (
+            of.of(side, rows, epoch) for of, side in zip(self.segmentations, index, strict=True)
+        )
+        batch = batch_of(source, target, source_eos=self.corpus.experiment.model.source_eos)
+        if self.links is None:
+            return batch
+        widths = batch.target.shape[1], batch.source.tokens.shape[1]
+        return batch._replace(alignment=alignment_matrix(self.links, rows, *widths))
 
     def _epoch(self, epoch: int) -> tuple[Index, list[Span]]:
         if not self.corpus.source.fresh:
@@ -75,6 +101,7 @@ class TrainingBatches:
             pairs=settings.batch_pairs,
             tokens=settings.batch_tokens,
             seed=self.corpus.experiment.seed,
+            course=self.course,
         )
 
     def _encode(self, source: str, target: str) -> tuple[list[int], list[int]]:
@@ -88,6 +115,8 @@ class TrainingBatches:
             for file in source.files if source else ():
                 digest.update(contents(file).encode())
             digest.update(b"|")
+        if experiment.data.alignments is not None:
+            digest.update(contents(experiment.data.alignments).encode())
         states = [tokenizer.state() for tokenizer in self.tokenizers]
         facts = [FORMAT, experiment.data.model_dump(), experiment.seed, states]
         digest.update(json.dumps(facts, sort_keys=True).encode())
@@ -101,31 +130,58 @@ class TrainingBatches:
         shutil.rmtree(folder.parent, ignore_errors=True)
         temporary = folder.with_name(TEMPORARY + folder.name)
         temporary.mkdir(parents=True)
-        spans = self._write(temporary)
-        facts: dict[str, Any] = {"format": FORMAT, "spans": spans, "dev": self.corpus.dev}
+        facts: dict[str, Any] = {"format": FORMAT, "dev": self.corpus.dev, **self._write(temporary)}
         write_file(temporary / "facts.json", json.dumps(facts, ensure_ascii=False).encode())
         os.replace(temporary, folder)
         sync_folder(folder.parent)
 
-    def _write(self, folder: Path) -> list[Span]:
-        """Writes the index of all members, one after the other; says what was left out or is unknown."""
-        tally, unknown, spans = Tally(self.limits), Unknown(), []
-        with IndexWriter(folder) as writer:
-            for source, weight in self.corpus.source.members():
-                start = tally.seen - tally.over
-                for row in self.corpus.rows(source):
-                    sides = self._encode(row.source, row.target)
-                    if tally.admits(row.line, *map(len, sides)):
-                        writer.add(*sides)
-                        unknown.count(*sides)
-                spans.append(Span(start, tally.seen - tally.over - start, weight))
-        if report := tally.report():
-            (refuse if self.corpus.experiment.data.strict else self.corpus.say)(f"data.train: {report}")
-        if tally.seen == tally.over:
+    def _write(self, folder: Path) -> dict[str, Any]:
+        """Writes the pairs of all members, one after the other; says what was left out or is unknown.
+
+        Returns where each member's pairs stand, and how many pairs have each length, both sides together.
+        """
+        data, spans = self.corpus.experiment.data, []
+        writer = PairWriter(folder, self.tokenizers, self.limits)
+        aligned = AlignedRows(data.alignments, self.corpus.source.files)
+        with contextlib.closing(writer):
+            for member in self.corpus.source.members():
+                start = writer.written
+                for row, line in aligned.beside(member.source.rows()):
+                    if self.corpus.trains_on(row):
+                        writer.add(row, line, aligned)
+                spans.append(Span(start, writer.written - start, member.weight))
+        aligned.end()
+        if report := writer.tally.report():
+            (refuse if data.strict else self.corpus.say)(f"data.train: {report}")
+        if not writer.written:
             raise DataError(f"data.train: expected at least one pair within {self.limits}; got none")
-        for line in unknown.lines():
+        for line in writer.unknown.lines():
             self.corpus.say(line)
-        return spans
+        return {"spans": spans, "lengths": sorted(writer.lengths.items())}
+
+
+class PairWriter:
+    """Encodes pairs and writes those within the limits; counts what it sees."""
+
+    def __init__(self, folder: Path, tokenizers: tuple[Tokenizer, Tokenizer], limits: Limits) -> None:
+        self.tokenizers, self.tally, self.unknown = tokenizers, Tally(limits), Unknown()
+        self.pairs, self.links = IndexWriter(folder), RaggedWriter(folder, LINKS)
+        self.lengths, self.written = Counter[int](), 0
+
+    def add(self, row: Row, line: str | None, aligned: AlignedRows) -> None:
+        """One row to train on, and its line of alignments."""
+        source, target = self.tokenizers[0].encode(row.source), self.tokenizers[1].encode(row.target)
+        if not self.tally.admits(row.line, len(source.ids), len(target.ids)):
+            return
+        self.pairs.add(source.ids, target.ids)
+        self.links.add([] if line is None else aligned.links(row, line, source, target))
+        self.unknown.count(source.ids, target.ids)
+        self.lengths[len(source.ids) + len(target.ids)] += 1
+        self.written += 1
+
+    def close(self) -> None:
+        self.pairs.close()
+        self.links.close()
 
 
 class Unknown:
@@ -146,8 +202,18 @@ class Unknown:
                 yield f"{share} to train on are not in the vocabulary"
 
 
-def _batch(index: Index, source_eos: bool, rows: Rows) -> Batch:
-    return pair_batch(index, rows.tolist(), source_eos=source_eos)
+def check_alignments(corpus: Corpus, source: Tokenizer, target: Tokenizer) -> None:
+    """Refuses alignments of what changes from epoch to epoch. Raises ConfigError naming both options."""
+    path = corpus.experiment.data.alignments
+    changing = [
+        f"tokenizer.{side} {tokenizer.name} ({', '.join(tokenizer.training_only)}), which draws other tokens"
+        for side, tokenizer in (("source", source), ("target", target))
+        if tokenizer.sampler is not None
+    ]
+    if corpus.source.fresh:
+        changing.append("data.train.fresh: true, which makes other pairs")
+    if path is not None and changing:
+        raise ConfigError(f"data.alignments: {path} cannot go with {changing[0]} in each epoch")
 
 
 def contents(file: str) -> str:

@@ -71,7 +71,8 @@ def decode(
 ) -> Decoded:
     """Decodes a batch. `max_length` counts symbols without EOS; after it only EOS may follow.
 
-    Finished sentences leave the batch, though `watch` may still be shown them. Raises ValueError where the model gives NaN, or no hypothesis at all.
+    Finished sentences leave the batch; `watch` is shown every step. Raises ValueError where the model gives
+    NaN, or no hypothesis at all.
     """
     live, state = begin(model, source, search, bos, max_length, asked)
     results, history, limits = live.pool, [], set(max_length.tolist())

@@ -49,7 +49,7 @@ def symbols(lengths: Int[Tensor, " B"], ratio: float, plus: int) -> Int[Tensor, 
 
 
 class Rule(ABC):
-    """What a search's options say about every line alike; `reason` is what a trace says of what it forbids."""
+    """What a search's options say about every line alike; `reason` says why it forbids what it does."""
 
     reason: ClassVar[str]
 

@@ -2,9 +2,10 @@
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from random import Random
+from typing import Any, ClassVar, NamedTuple, Self
 
 from transduce.config import Component, Spec, options_model, validate
 from transduce.errors import CheckpointError
@@ -24,7 +25,16 @@ class Encoding(NamedTuple):
 
 
 class Tokenizer(Component, ABC):
-    """Text to ids and back: decode(encode(x)) == normalise(x), but for tokens never seen."""
+    """Text to ids and back: decode(encode(x)) == normalise(x), but for tokens never seen.
+
+    `sampler`, where an option asks for it, draws the ids of a text anew each time that it is trained on;
+    they decode to the same text. `extensible` says whether a fitted vocabulary can grow, and `training_only`
+    names the options that change no id that `encode` gives.
+    """
+
+    extensible: ClassVar[bool] = False
+    training_only: ClassVar[tuple[str, ...]] = ()
+    sampler: Callable[[str, Random], list[int]] | None = None
 
     @property
     @abstractmethod
@@ -41,11 +51,22 @@ class Tokenizer(Component, ABC):
         """Learns the vocabulary; the same texts give the same ids in every process."""
 
     @abstractmethod
+    def extend(self, texts: Iterable[str]) -> None:
+        """Gives new ids, after all others, to what these texts hold beside it.
+
+        Raises ConfigError for a vocabulary that was learnt as a whole.
+        """
+
+    @abstractmethod
     def normalise(self, text: str) -> str:
         """The form of `text` that decoding can give back."""
 
     @abstractmethod
     def encode(self, text: str) -> Encoding: ...
+
+    def sample(self, text: str, random: Random) -> list[int]:
+        """The ids that a text is trained on: drawn anew by a `sampler`, else those of `encode`."""
+        return self.encode(text).ids if self.sampler is None else self.sampler(text, random)
 
     @abstractmethod
     def decode(self, ids: Iterable[int]) -> str: ...

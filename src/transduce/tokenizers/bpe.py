@@ -3,13 +3,14 @@
 import json
 from collections.abc import Mapping
 from itertools import chain, repeat
-from typing import Any
+from typing import Any, ClassVar
 
 import tokenizers
 from tokenizers.models import BPE
 from tokenizers.trainers import BpeTrainer
 
 from transduce.errors import ConfigError
+from transduce.tokenizers.dropout import MergeDropout
 from transduce.tokenizers.normal_form import NormalForm
 from transduce.tokenizers.subword import Border, SubwordTokenizer
 
@@ -18,8 +19,11 @@ class BpeTokenizer(SubwordTokenizer, name="bpe"):
     """Merges the most frequent pair of neighbours, again and again (Sennrich et al., 2016, 1508.07909).
 
     Encoding repeats the merges in the order they were learnt. Merging stops at `vocab_size`, or where the
-    most frequent pair was seen fewer than `min_pair_count` times.
+    most frequent pair was seen fewer than `min_pair_count` times. `dropout` is the share of merges left out
+    at random in training (BPE-dropout), so that a word is seen in many segmentations.
     """
+
+    training_only: ClassVar[tuple[str, ...]] = ("dropout",)
 
     def __init__(
         self,
@@ -27,11 +31,12 @@ class BpeTokenizer(SubwordTokenizer, name="bpe"):
         vocab_size: int = 8000,
         min_count: int = 1,
         min_pair_count: int = 2,
+        dropout: float = 0.0,
         border: Border = "punctuation",
         normal_form: NormalForm = "none",
     ) -> None:
         super().__init__(vocab_size, min_count, border, normal_form)
-        self.min_pair_count = check_pair_count(min_pair_count)
+        self.min_pair_count, self.rate = check_pair_count(min_pair_count), check_rate(dropout)
         self.merges: list[tuple[str, str]] = []
         self.model = BPE()
 
@@ -52,12 +57,20 @@ class BpeTokenizer(SubwordTokenizer, name="bpe"):
             if not {left, right, left + right} <= self.index.keys():
                 raise ValueError(f"merges: expected pieces; got {left!r} + {right!r}")
         self.model = BPE(vocab=self.index, merges=self.merges)
+        if self.rate:
+            self.draw_by(MergeDropout(self.merges, self.rate, self.pieces))
 
 
 def check_pair_count(min_pair_count: int) -> int:
     if min_pair_count < 1:
         raise ConfigError(f"min_pair_count: expected at least 1; got {min_pair_count}")
     return min_pair_count
+
+
+def check_rate(dropout: float) -> float:
+    if not 0 <= dropout < 1:
+        raise ConfigError(f"dropout: expected at least 0 and below 1; got {dropout}")
+    return dropout
 
 
 def learn_merges(words: Mapping[str, int], size: int, min_pair_count: int) -> list[list[str]]:

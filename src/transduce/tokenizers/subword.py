@@ -1,9 +1,11 @@
 """What the subword tokenizers share: words, an alphabet, and a vocabulary of a given size."""
 
+import functools
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
+from random import Random
 from typing import Any, Literal
 
 import regex
@@ -11,8 +13,9 @@ import regex
 from transduce.errors import ConfigError
 from transduce.tokenizers.normal_form import NormalForm, normalised
 from transduce.tokenizers.symbols import SymbolTokenizer
-from transduce.types import SPECIALS
+from transduce.types import SPECIALS, UNK
 
+Drawing = Callable[[Sequence[str], Random], list[list[str]]]  # pieces of each of some words, drawn
 Border = Literal["punctuation", "space"]
 SPACES = r" +(?= [^ ])| +"  # all of a run but the last space, which begins a word
 WORDS: Mapping[Border, regex.Pattern[str]] = {
@@ -60,7 +63,7 @@ class SubwordTokenizer(SymbolTokenizer):
 
     @abstractmethod
     def segment(self, word: str) -> list[str]:
-        """The best pieces of a word of known characters; where one day other pieces can be drawn."""
+        """The best pieces of a word of known characters."""
 
     def fit(self, texts: Iterable[str]) -> None:
         split, form = WORDS[self.border].findall, self.normal_form
@@ -79,7 +82,7 @@ class SubwordTokenizer(SymbolTokenizer):
     def split(self, text: str) -> list[tuple[str, int]]:
         symbols, start, remembered = [], 0, self.remembered
         for word in WORDS[self.border].findall(text):
-            for piece in remembered.get(word) or self._pieces(word):
+            for piece in remembered.get(word) or self.pieces(word):
                 symbols.append((piece, start))
                 start += len(piece)
         return symbols
@@ -94,7 +97,24 @@ class SubwordTokenizer(SymbolTokenizer):
             raise ValueError(f"expected every character to be a piece; got no {min(strange)!r}")
         self.remembered = {}
 
-    def _pieces(self, word: str) -> list[str]:
+    def extend(self, texts: Iterable[str]) -> None:
+        raise ConfigError(f"tokenizer {self.name!r}: its pieces are learnt together and cannot be extended")
+
+    def draw_by(self, drawing: Drawing) -> None:
+        """Samples texts from now on, by what draws the pieces of their words."""
+        self.sampler = functools.partial(self._draw, drawing)
+
+    def _draw(self, drawing: Drawing, text: str, random: Random) -> list[int]:
+        words = WORDS[self.border].findall(normalised(text, self.normal_form))
+        parts = [part for word in words for part in self._parts(word)]
+        drawn = iter(drawing([part for known, part in parts if known], random))
+        pieces = (piece for known, part in parts for piece in (next(drawn) if known else part))
+        return [self.index.get(piece, UNK) for piece in pieces]
+
+    def pieces(self, word: str) -> list[str]:
+        """The pieces of a word, its unknown characters as they are; remembered, so leave the list alone."""
+        if (found := self.remembered.get(word)) is not None:
+            return found
         pieces = []
         for known, part in self._parts(word):
             pieces += self.segment(part) if known else part

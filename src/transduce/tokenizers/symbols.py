@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 from transduce.errors import ConfigError
 from transduce.tokenizers.base import Encoding, Tokenizer
@@ -66,6 +66,8 @@ class SymbolTokenizer(Tokenizer):
 class CountedTokenizer(SymbolTokenizer):
     """A tokenizer that knows the symbols it has seen often enough, in first-seen order."""
 
+    extensible: ClassVar[bool] = True
+
     def __init__(self, min_count: int, max_size: int | None, normal_form: NormalForm) -> None:
         super().__init__(normal_form)
         if min_count < 1 or (max_size is not None and max_size < 1):
@@ -77,13 +79,19 @@ class CountedTokenizer(SymbolTokenizer):
         return self.min_count == 1 and self.max_size is None
 
     def fit(self, texts: Iterable[str]) -> None:
+        self.set_symbols([])
+        self.extend(texts)
+
+    def extend(self, texts: Iterable[str]) -> None:
+        """New symbols are those that these texts hold `min_count` times, as far as `max_size` has room."""
         normal = (normalised(text, self.normal_form) for text in texts)
         counts = Counter(symbol for text in normal for symbol, _ in self.split(text))
-        kept = [symbol for symbol, count in counts.items() if count >= self.min_count]
+        kept = [s for s, count in counts.items() if count >= self.min_count and s not in self.index]
         if self.max_size is not None:  # the most frequent; a stable sort lets the first-seen win ties
-            chosen = set(sorted(kept, key=lambda symbol: -counts[symbol])[: self.max_size])
+            room = max(0, self.max_size - len(self.symbols))
+            chosen = set(sorted(kept, key=lambda symbol: -counts[symbol])[:room])
             kept = [symbol for symbol in kept if symbol in chosen]
-        self.set_symbols(kept)
+        self.set_symbols([*self.symbols, *kept])
 
     def state(self) -> dict[str, Any]:
         return {"symbols": self.symbols}

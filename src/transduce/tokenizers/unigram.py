@@ -4,12 +4,13 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from itertools import accumulate
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from tokenizers.models import Unigram
 
 from transduce.errors import ConfigError
+from transduce.tokenizers.cuttings import Cuttings, UnigramSampling
 from transduce.tokenizers.lattice import Floats, Lattice
 from transduce.tokenizers.normal_form import NormalForm
 from transduce.tokenizers.subword import Border, SubwordTokenizer, count_characters
@@ -29,8 +30,11 @@ class UnigramTokenizer(SubwordTokenizer, name="unigram"):
     Learning starts from frequent stretches of up to `max_length` characters, fits their probabilities by
     expectation-maximisation, and drops those whose loss costs the likelihood least until `vocab_size`
     remain. It is our own: the library's trainer stops short of suffixes, may never end on small
-    vocabularies, and gives other scores in each process.
+    vocabularies, and gives other scores in each process. `sample` draws other segmentations in training
+    (subword regularisation).
     """
+
+    training_only: ClassVar[tuple[str, ...]] = ("sample",)
 
     def __init__(
         self,
@@ -38,13 +42,14 @@ class UnigramTokenizer(SubwordTokenizer, name="unigram"):
         vocab_size: int = 8000,
         min_count: int = 1,
         max_length: int = 16,
+        sample: UnigramSampling | None = None,
         border: Border = "punctuation",
         normal_form: NormalForm = "none",
     ) -> None:
         super().__init__(vocab_size, min_count, border, normal_form)
         if max_length < 1:
             raise ConfigError(f"max_length: expected at least 1; got {max_length}")
-        self.max_length = max_length
+        self.max_length, self.sampling = max_length, sample
         self.scores: list[float] = []
         self.model = Unigram()
 
@@ -64,7 +69,10 @@ class UnigramTokenizer(SubwordTokenizer, name="unigram"):
         self.scores = [float(score) for score in state["scores"]]
         if not all(map(math.isfinite, self.scores)):
             raise ValueError("scores: expected finite numbers")
-        self.model = Unigram(vocab=list(zip(self.symbols, self.scores, strict=True)))
+        scores = dict(zip(self.symbols, self.scores, strict=True))
+        self.model = Unigram(vocab=list(scores.items()))
+        if self.sampling is not None:
+            self.draw_by(Cuttings(scores, self.sampling.alpha))
 
 
 def learn_scores(

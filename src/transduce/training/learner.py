@@ -7,19 +7,21 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import torch
-from torch import nn
+from jaxtyping import Int
+from torch import Tensor, nn
 
 from transduce.data.batch import Batch
 from transduce.errors import TrainingError
 from transduce.model import Seq2Seq
 from transduce.training.averaging import MovingAverage
 from transduce.training.distributed import ALONE, Team
+from transduce.training.guidance import misalignment
 from transduce.training.loss import Loss, agreement, cross_entropy
 from transduce.training.noise import drop_words
 from transduce.training.sampling import forward_sampled
 from transduce.training.settings import LoopSettings
 from transduce.training.state import TrainState
-from transduce.types import Output, move, select
+from transduce.types import Output, Source, move, select
 
 SMALLER = "try a smaller train.optimizer.lr"
 DTYPES = {"bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -107,25 +109,33 @@ class Learner:
     def _loss(self, batch: Batch, update: int) -> Loss:
         batch = drop_words(batch, self.settings.word_dropout)
         output = self._predict(batch, update)
-        smoothing = self.settings.label_smoothing
-        loss = cross_entropy(output.log_probs, batch.target, batch.target_mask, smoothing)
+        loss = self._loss_of(output, batch)
         if not self.settings.r_drop:
             return loss
         again = self._predict(batch, update)
-        other = cross_entropy(again.log_probs, batch.target, batch.target_mask, smoothing)
+        other = self._loss_of(again, batch)
         apart = agreement(output.log_probs, again.log_probs, batch.target_mask)
         return loss._replace(total=(loss.total + other.total + self.settings.r_drop * apart) / 2)
 
+    def _loss_of(self, output: Output, batch: Batch) -> Loss:
+        """What one pass costs: wrong symbols, and looking elsewhere than its alignments say."""
+        smoothing, guided = self.settings.label_smoothing, self.settings.guided_attention
+        loss = cross_entropy(output.log_probs, batch.target, batch.target_mask, smoothing)
+        if output.weights is None or batch.alignment is None:
+            return loss
+        apart = misalignment(output.weights, batch.alignment, batch.target_mask)
+        return loss._replace(total=loss.total + guided * apart)
+
     def _predict(self, batch: Batch, update: int) -> Output:
         """The outputs that are learnt from: after the true prefixes, or after partly the model's own."""
-        dtype = DTYPES.get(self.settings.precision)
+        dtype, weights = DTYPES.get(self.settings.precision), self.settings.guided_attention > 0
         with torch.autocast(self.device.type, dtype) if dtype else contextlib.nullcontext():
             if self.sampling and self.schedule:
-                truth = self.schedule.truth(update)
-                output = forward_sampled(self.model, batch.source, batch.inputs, truth, self.sampling.take)
+                truth, take = self.schedule.truth(update), self.sampling.take
+                output = forward_sampled(self.model, batch.source, batch.inputs, truth, take, weights=weights)
             else:
-                output = self.forward(batch.source, batch.inputs)
-        return output._replace(log_probs=output.log_probs.float()) if dtype else output
+                output = self.forward(batch.source, batch.inputs, weights=weights)
+        return in_full(output) if dtype else output
 
     def _step(self, update: int, total: float) -> float:
         """Unscales, clips, and moves the parameters; the norm before clipping."""
@@ -140,6 +150,12 @@ class Learner:
         self.scaler.step(self.optimizer)  # which leaves a step out where float16 has overflowed
         self.scaler.update()
         return norm
+
+
+def in_full(output: Output) -> Output:
+    """The output in float32, in which losses are summed."""
+    weights = output.weights
+    return Output(output.log_probs.float(), weights if weights is None else weights.float())
 
 
 def halves(batch: Batch) -> list[Batch]:
@@ -158,11 +174,11 @@ def compiled(model: Seq2Seq) -> Callable[..., Output]:
     quick = torch.compile(model)
     chosen: list[Callable[..., Output]] = []
 
-    def forward(*arguments: object) -> Output:
+    def forward(source: Source, tokens: Int[Tensor, "B T"], *, weights: bool = False) -> Output:
         if chosen:
-            return chosen[0](*arguments)
+            return chosen[0](source, tokens, weights=weights)
         try:
-            output = quick(*arguments)
+            output = quick(source, tokens, weights=weights)
             chosen.append(quick)
         except Exception as error:  # noqa: BLE001 (a compiler fails in ways of its own)
             reason = str(error).split("\n")[0]
@@ -170,7 +186,7 @@ def compiled(model: Seq2Seq) -> Callable[..., Output]:
                 f"train.compile: going on without, the model cannot be compiled: {reason}", stacklevel=2
             )
             chosen.append(model)
-            output = model(*arguments)
+            output = model(source, tokens, weights=weights)
         return output
 
     return forward

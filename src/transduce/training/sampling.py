@@ -74,19 +74,26 @@ class ScheduledSampling(Settings):
 
 
 def forward_sampled(
-    model: Seq2Seq, source: Source, tokens: Int[Tensor, "B T"], truth: float, take: Literal["draw", "best"]
+    model: Seq2Seq,
+    source: Source,
+    tokens: Int[Tensor, "B T"],
+    truth: float,
+    take: Literal["draw", "best"],
+    *,
+    weights: bool = False,
 ) -> Output:
     """As `model(source, tokens)`, each symbol but the first being the true one with probability `truth`."""
     memory, state = model.start(source)
     true = torch.rand(tokens.shape, device=tokens.device) < truth
-    token, log_probs = tokens[:, 0], []
+    token, log_probs, seen = tokens[:, 0], [], []
     for position in range(1, tokens.shape[1] + 1):
-        state, output = model.step(memory, state, token)
+        state, output = model.step(memory, state, token, weights=weights)
         log_probs.append(output.log_probs)
+        seen.append(output.weights)
         if position < tokens.shape[1]:
             own = choose(output.log_probs.detach(), take)
             token = tokens[:, position].where(true[:, position], own)
-    return Output(torch.stack(log_probs, dim=1), None)
+    return Output(torch.stack(log_probs, dim=1), torch.stack(seen, dim=1) if weights else None)
 
 
 def choose(log_probs: Float[Tensor, "B V"], take: Literal["draw", "best"]) -> Int[Tensor, " B"]:

@@ -21,6 +21,7 @@ class LoopSettings(Settings):
     label_smoothing: float = Field(default=0.0, ge=0, lt=1)
     word_dropout: float = Field(default=0.0, ge=0, lt=1)  # symbols read as UNK
     r_drop: float = Field(default=0.0, ge=0)  # α: how much two passes with other dropout must agree
+    guided_attention: float = Field(default=0.0, ge=0)  # λ: how much weights must agree with data.alignments
     scheduled_sampling: ScheduledSampling | None = None
     moving_average: float | None = Field(default=None, gt=0, lt=1)  # decay; dev scores and the best are of it
     precision: Literal["float32", "bfloat16", "float16"] = "float32"
