@@ -89,3 +89,20 @@ def test_the_word_unk_is_a_word_and_reads_like_an_unknown_one():
     tokenizer.fit(["<unk> a"])
     assert tokenizer.encode("<unk> zzz").ids == [4, 1]
     assert tokenizer.decode([4, 1]) == "<unk> <unk>"
+
+
+@pytest.mark.parametrize(
+    ("options", "symbols"),
+    [
+        ({}, ["b", "a", "d", "c"]),
+        ({"max_size": 3}, ["b", "a", "c"]),  # the most frequent of the new ones, as far as there is room
+        ({"max_size": 2}, ["b", "a"]),
+        ({"max_size": 1}, ["b"]),
+        ({"min_count": 2}, ["c"]),
+    ],
+)
+def test_an_extension_keeps_old_ids_and_the_limits_of_a_vocabulary(options, symbols):
+    tokenizer = WordTokenizer(**options)
+    tokenizer.fit(["b a"])
+    tokenizer.extend(["a d c c"])
+    assert tokenizer.state()["symbols"] == symbols

@@ -19,7 +19,6 @@ class NoAttention(Attention, name="none"):
 
     attends = False
 
-
     def __init__(self, query_width: int, memory_width: int, *, context: bool = True) -> None:
         super().__init__()
         self.context_width = memory_width if context else 0
