@@ -320,3 +320,13 @@ def test_unknown_tokens_are_put_back(command, trained, stdin):
     plain = command("translate", trained, "--quiet").lines
     stdin("one zork\n")
     assert command("translate", trained, "--quiet", "--replace-unk").lines == plain
+
+
+def test_a_device_that_is_not_there_and_integers_off_the_cpu_are_refused(command, trained):
+    for name in ("translate", "evaluate"):
+        done = command(name, trained, "--device", "cuda")
+        assert (done.code, done.out) == (2, "")
+        assert "device: expected one that torch" in done.err
+        done = command(name, trained, "--device", "cuda", "--int8")
+        assert done.code == 2
+        assert "--int8 runs on the CPU: expected --device cpu or none; got --device cuda" in done.err

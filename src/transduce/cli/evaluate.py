@@ -39,6 +39,7 @@ def evaluate(
     alignment_threshold: float | None = None,
     check_batching: bool = False,
     int8: bool = False,
+    device: str = "auto",
     sweep: Several = None,
     select: str | None = None,
     beam: int | None = None,
@@ -86,6 +87,8 @@ def evaluate(
         Links words by at least so much attention. Default: each target word by its most.
     check_batching
         Decodes the lines alone and in batches, and says whether any output differs.
+    device
+        auto, cpu, cuda or mps.
     int8
         Decodes in 8-bit integers as well: both scores side by side, and how many outputs differ.
     sweep

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from transduce.cli.ensemble_options import load_runs
 from transduce.cli.evaluation_options import Options
+from transduce.cli.system import load_runs, place
 from transduce.config import Spec
 from transduce.data.pairs import Pair
 from transduce.metrics.chosen import parse_metrics
@@ -27,7 +27,9 @@ def perform(options: Options, say: Say) -> dict[str, Any]:
     names = None if options.metrics is None else parse_metrics(options.metrics)
     if options.run is None:
         return score_files(options, names, say)
-    translator = load_runs(options.run, options.with_, options.mean, options.weights)
+    translator = load_runs(
+        options.run, options.with_, options.mean, options.weights, place(options.int8, options.device)
+    )
     search = translator.experiment.search
     if options.beam is not None:
         search = search_with(search, {"search.width": options.beam}, f"--beam {options.beam}")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
-from transduce.cli.ensemble_options import check_ensemble
+from transduce.cli.system import check_ensemble, check_int8
 from transduce.errors import ConfigError
 
 NEEDS = {  # an option, and the one without which it says nothing
@@ -48,6 +48,7 @@ class Options:
     alignment_threshold: float | None
     check_batching: bool
     int8: bool
+    device: str
     sweep: list[str] | None
     select: str | None
     beam: int | None
@@ -56,6 +57,7 @@ class Options:
     quiet: bool
 
     def __post_init__(self) -> None:
+        check_int8(self.int8, self.device)
         check_ensemble(self.with_, self.mean, self.weights)
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         check_options({name for name, value in values.items() if value is not None and value is not False})

@@ -6,7 +6,16 @@ from transduce.cli.streams import note, silent, write_lines
 from transduce.errors import DataError
 
 
-def score(run: str, data: str, /, *, json: bool = False, batch_size: int = 64, quiet: bool = False) -> None:
+def score(
+    run: str,
+    data: str,
+    /,
+    *,
+    json: bool = False,
+    batch_size: int = 64,
+    device: str = "auto",
+    quiet: bool = False,
+) -> None:
     """Prints log P(target | source) of each pair: natural log, raw sum, the end of the sentence in.
 
     Parameters
@@ -19,13 +28,15 @@ def score(run: str, data: str, /, *, json: bool = False, batch_size: int = 64, q
         One JSON object a pair: source, target, log_prob.
     batch_size
         Pairs scored together. It changes speed and memory, not results.
+    device
+        auto, cpu, cuda or mps.
     quiet
         Says nothing on stderr but errors.
     """
     from transduce.run.corpus import read, require, with_columns
     from transduce.translator import Translator
 
-    translator = Translator.load(run)
+    translator = Translator.load(run, device)
     say = silent if quiet else note
     found = read(require(with_columns(translator.experiment, data), "test"), data, say)
     if found.skipped:  # one line out for each line in, or none at all

@@ -41,6 +41,7 @@ def translate(
     alignments: Path | None = None,
     alignment_threshold: float | None = None,
     int8: bool = False,
+    device: str = "auto",
     batch_size: int = 64,
     quiet: bool = False,
 ) -> None:
@@ -96,6 +97,8 @@ def translate(
         File to write word alignments to, a line for each line of the input: source-target, from 0.
     alignment_threshold
         Links words by at least so much attention. Default: each target word by its most.
+    device
+        auto, cpu, cuda or mps.
     int8
         Computes in 8-bit integers: faster on a CPU, slightly less exact; `evaluate --int8` says how much.
     batch_size

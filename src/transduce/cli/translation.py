@@ -6,7 +6,7 @@ from typing import Any
 
 from transduce.cli.answers import Answers
 from transduce.cli.beside import Beside
-from transduce.cli.ensemble_options import load_runs
+from transduce.cli.system import load_runs, place
 from transduce.cli.translation_options import Options
 from transduce.quantisation import quantise
 from transduce.translator.unknown import read_dictionary
@@ -16,7 +16,9 @@ ALTERNATIVES = 5  # tokens a trace tells of at each step, beside those that were
 
 def perform(options: Options, say: Callable[[str], None]) -> None:
     """Translates the file, and says what a user should hear about it."""
-    translator = load_runs(options.run, options.with_, options.mean, options.weights)
+    translator = load_runs(
+        options.run, options.with_, options.mean, options.weights, place(options.int8, options.device)
+    )
     if options.int8:
         quantise(translator.model)
     answers = Answers(

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from transduce.cli.ensemble_options import check_ensemble
+from transduce.cli.system import check_ensemble, check_int8
 from transduce.errors import ConfigError
 
 
@@ -37,6 +37,7 @@ class Options:
     alignments: Path | None
     alignment_threshold: float | None
     int8: bool
+    device: str
     batch_size: int
     quiet: bool
 
@@ -45,6 +46,7 @@ class Options:
         needs("--trace", self.trace, "--json", self.json)
         needs("--dictionary", self.dictionary, "--replace-unk", self.replace_unk)
         needs("--alignment-threshold", self.alignment_threshold is not None, "--alignments", self.alignments)
+        check_int8(self.int8, self.device)
         check_ensemble(self.with_, self.mean, self.weights)
 
     @property

@@ -1,4 +1,4 @@
-"""The options that make one system of several runs: `--with`, `--mean` and `--weights`."""
+"""The options that say what system translates: `--with`, `--mean`, `--weights`, `--int8`, `--device`."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,6 +13,17 @@ def check_ensemble(others: Sequence[str] | None, mean: str | None, weights: str 
     for flag, value in {"--mean": mean, "--weights": weights}.items():
         if value is not None and not others:
             raise ConfigError(f"{flag} needs --with: expected both, got {flag} alone")
+
+
+def check_int8(int8: bool, device: str) -> None:
+    """Refuses integers where there are none."""
+    if int8 and device not in ("auto", "cpu"):
+        raise ConfigError(f"--int8 runs on the CPU: expected --device cpu or none; got --device {device}")
+
+
+def place(int8: bool, device: str) -> str:
+    """The device to load a model on."""
+    return "cpu" if int8 else device
 
 
 def load_runs(
