@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
+from torch._dynamo.exc import TorchDynamoException
 
 from transduce.config import validate
 from transduce.data.batch import Batch, pair_batch
@@ -254,7 +255,7 @@ def compiler(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         def quick(*arguments: Any, **options: Any) -> Any:
             calls.append(1)
             if calls[0] == -1:
-                raise RuntimeError("no C++ compiler\nand a long story")
+                raise TorchDynamoException("no C++ compiler\nand a long story")
             return module(*arguments, **options)
 
         return quick
@@ -286,3 +287,10 @@ def test_a_model_that_cannot_be_compiled_goes_on_with_one_warning(compiler: list
         first.update([batch(*rows)], TrainState())
     same(plain, slow)
     assert copy.deepcopy(compiler) == [-1, 1]
+
+
+def test_a_fault_of_the_model_is_not_taken_for_one_of_the_compiler(compiler: list[int]) -> None:
+    network = model()
+    failing(network, lambda call, tokens: True, RuntimeError("shapes do not fit"))
+    with pytest.raises(RuntimeError, match="shapes do not fit"):
+        learner(network, compile=True).update([batch(0, 1)], TrainState())

@@ -71,11 +71,12 @@ def train_run(
     translator = Translator(experiment, source, target, model)
     session = Session(folder, translator, corpus, team, say)
     session.run(watch if team.leads else lambda event, plan: None)
-    if team.leads:
-        finish(session)
-    team.from_leader(lambda: None)  # who waits here waits for the files
+    team.from_leader(session.ensure_best)  # who waits here waits for the file
     load_model(folder / BEST, model)
     model.eval()
+    if team.leads:
+        write_card(folder, translator, session.batches, session.state)
+        shutil.rmtree(folder / CACHE, ignore_errors=True)
     return translator
 
 
@@ -92,16 +93,6 @@ def find_tokenizers(
     if experiment.train.start_from is not None:
         return tokenizers_from_run(experiment, experiment.train.start_from, corpus)
     return corpus.fit_tokenizers()
-
-
-def finish(session: "Session") -> None:
-    """Leaves the best model, a card, and nothing that only training needed."""
-    folder = session.folder
-    if not (folder / BEST).is_file():  # it ended before the first validation: the last model is the only one
-        save_model(folder / BEST, session.model)
-    load_model(folder / BEST, session.model)
-    write_card(folder, session.translator, session.batches, session.state)
-    shutil.rmtree(folder / CACHE, ignore_errors=True)
 
 
 class Session:
@@ -181,6 +172,11 @@ class Session:
             message = f"stopped at update {self.state.update}, saved in {self.folder}"
             number = stop.received or signal.SIGTERM  # which another process of the team was given
             raise Interrupted(number, f"{message}; the same command goes on from there")
+
+    def ensure_best(self) -> None:
+        """Takes the last model for the best where training ended before the first validation."""
+        if not (self.folder / BEST).is_file():
+            save_model(self.folder / BEST, self.model)
 
     def keep(self, event: Event) -> None:
         """Writes what an event asks for."""

@@ -66,8 +66,8 @@ class Learner:
         Raises TrainingError where the gradient is not finite, before parameters are changed.
         """
         shares = [self.team.share(batch) for batch in window]
-        counts = [sum(int(batch.target_mask.sum()) for batch in shares), 0]
-        counts[1] = sum(int(batch.target_mask.any(dim=1).sum()) for batch in shares)
+        real = [batch.target_mask for batch in shares]
+        counts = sum(int(mask.sum()) for mask in real), sum(int(mask.any(dim=1).sum()) for mask in real)
         tokens, sentences = map(int, self.team.sum(counts))
         if not tokens:
             return None
@@ -170,23 +170,20 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def compiled(model: Seq2Seq) -> Callable[..., Output]:
-    """The model compiled, or, where it cannot be, as it is and one warning."""
-    quick = torch.compile(model)
-    chosen: list[Callable[..., Output]] = []
+    """The model compiled, or, from where it cannot be, as it is and one warning."""
+    from torch._dynamo.exc import TorchDynamoException  # what any failure of the compiler is
+
+    chosen: list[Callable[..., Output]] = [torch.compile(model)]
 
     def forward(source: Source, tokens: Int[Tensor, "B T"], *, weights: bool = False) -> Output:
-        if chosen:
-            return chosen[0](source, tokens, weights=weights)
         try:
-            output = quick(source, tokens, weights=weights)
-            chosen.append(quick)
-        except Exception as error:  # noqa: BLE001 (a compiler fails in ways of its own)
+            return chosen[-1](source, tokens, weights=weights)
+        except TorchDynamoException as error:
             reason = str(error).split("\n")[0]
             warnings.warn(
                 f"train.compile: going on without, the model cannot be compiled: {reason}", stacklevel=2
             )
             chosen.append(model)
-            output = model(source, tokens, weights=weights)
-        return output
+            return model(source, tokens, weights=weights)
 
     return forward
