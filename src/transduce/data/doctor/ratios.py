@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transduce.data.doctor.base import Check, Finding, Tally, many, share
+from transduce.data.doctor.columns import Columns
 from transduce.data.doctor.window import Ints, Window
 
 LIMIT = 5.0  # deviations from the expected length
@@ -20,20 +21,16 @@ class Ratios(Check, name="length_ratio"):
     """
 
     def __init__(self) -> None:
-        self.lines: list[Ints] = []
-        self.source: list[Ints] = []
-        self.target: list[Ints] = []
+        self.columns = Columns()
 
     def look(self, window: Window) -> None:
-        self.lines.append(np.array(window.lines, dtype=np.int64))
-        self.source.append(window.source.lengths)
-        self.target.append(window.target.lengths)
+        self.columns.add(window)
 
     def findings(self) -> Iterator[Finding]:
-        source, target = np.concatenate(self.source), np.concatenate(self.target)
+        lines, source, target = self.columns.whole()
         tally = Tally()
         outliers = np.abs(deviations(source, target)) > LIMIT
-        tally.add(np.concatenate(self.lines)[outliers].tolist())
+        tally.add(lines[outliers].tolist())
         if tally.count:
             expected = f"{np.median(target / source):.2f} target characters for each of the source"
             found = f"{many(tally.count, 'pair')} ({share(tally.count, len(source))})"

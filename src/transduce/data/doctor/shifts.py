@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transduce.data.doctor.base import Check, Finding
+from transduce.data.doctor.columns import Columns
 from transduce.data.doctor.window import Ints, Window
 
 BLOCK = 100  # pairs compared at a time
@@ -31,17 +32,13 @@ class Shifts(Check, name="alignment"):
     """
 
     def __init__(self) -> None:
-        self.lines: list[Ints] = []
-        self.source: list[Ints] = []
-        self.target: list[Ints] = []
+        self.columns = Columns()
 
     def look(self, window: Window) -> None:
-        self.lines.append(np.array(window.lines, dtype=np.int64))
-        self.source.append(window.source.lengths)
-        self.target.append(window.target.lengths)
+        self.columns.add(window)
 
     def findings(self) -> Iterator[Finding]:
-        lines, source, target = (np.concatenate(side) for side in (self.lines, self.source, self.target))
+        lines, source, target = self.columns.whole()
         for shift in shifts(lines, source, target):
             direction = "down" if shift.offset > 0 else "up"
             away = f"{abs(shift.offset)} line{'s' if abs(shift.offset) > 1 else ''} further {direction}"
