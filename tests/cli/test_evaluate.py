@@ -152,8 +152,9 @@ def test_sentences_of_files_keep_their_columns(command, tmp_path):
 def test_that_outputs_do_not_depend_on_the_batch_can_be_checked(command, trained):
     done = command("evaluate", trained, "--check-batching", "--metrics", "cer")
     assert done.lines[-1].startswith(
-        "output does not depend on the batch: 8 lines alone and in batches; scores"
+        "output does not depend on the batch: 8 lines alone and in batches of 7, 64; scores"
     )
+    assert done.code == 0
     assert done.lines[-1].endswith("0 faults")
     told = json.loads(command("evaluate", trained, "--check-batching", "--json").out)["batching"]
     assert (told["passed"], told["lines"], told["faults"]) == (True, 8, [])
@@ -168,8 +169,11 @@ def test_outputs_that_depend_on_the_batch_are_said_to(command, trained, monkeypa
 
     monkeypatch.setattr(Translator, "stream", spoilt)
     done = command("evaluate", trained, "--check-batching", "--metrics", "cer")
-    assert done.lines[-1].startswith("output DEPENDS on the batch")
-    assert done.lines[-1].endswith("0 ties, 1 faults")
+    assert done.lines[-2].startswith("output DEPENDS on the batch")
+    assert done.lines[-2].endswith("0 ties, 1 faults")
+    assert done.lines[-1].startswith("fault: line 3: ")
+    assert done.code == 1
+    assert "--check-batching: 1 outputs depend on the batch" in done.err
 
 
 def test_two_runs_are_compared(command, trained):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transduce.data.limits import Limits, Tally
+from transduce.data.limits import Admission, Limits
 
 LENGTHS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)))
 LIMIT = st.none() | st.integers(1, 7)
@@ -12,7 +12,7 @@ LIMIT = st.none() | st.integers(1, 7)
 
 @given(LENGTHS, LIMIT, LIMIT)
 def test_pairs_within_every_limit_are_admitted_and_the_others_counted(lengths, source, target):
-    tally = Tally(Limits(source, target))
+    tally = Admission(Limits(source, target))
     for line, (s, t) in enumerate(lengths, 1):
         within = (source is None or s <= source) and (target is None or t <= target)
         assert tally.admits(line, s, t) is within
@@ -35,7 +35,7 @@ def test_pairs_within_every_limit_are_admitted_and_the_others_counted(lengths, s
     ],
 )
 def test_the_report_names_limits_and_lines(limits, report):
-    tally = Tally(limits)
+    tally = Admission(limits)
     for line, lengths in zip([3, 9, 7, 8], [(1, 1), (1, 4), (5, 3), (4, 2)], strict=True):
         tally.admits(line, *lengths)
     lines = dict.fromkeys((3, 7, 8, 9), 0)
@@ -45,8 +45,8 @@ def test_the_report_names_limits_and_lines(limits, report):
 
 
 def test_only_the_first_lines_are_kept_however_many_there_are():
-    tally = Tally(Limits(1, None))
+    tally = Admission(Limits(1, None))
     for line in range(1, 10_000):
         tally.admits(line, 2, 1)
     assert tally.report() == "9999 of 9999 skipped: source longer than 1 (lines 1, 2, 3, 4, 5, …)"
-    assert len(tally.first["source longer than 1"]) == 6
+    assert len(tally.exceeding["source longer than 1"].lines) == 6

@@ -7,6 +7,7 @@ from cyclopts import Parameter
 
 from transduce.cli.evaluation_options import Options
 from transduce.cli.streams import note, silent
+from transduce.errors import ModelError
 
 Several = Annotated[list[str] | None, Parameter(consume_multiple=True)]
 REMARKS = {
@@ -113,3 +114,5 @@ def evaluate(
     for part in [part for part in REMARKS if part in result]:
         say(REMARKS[part])
     print(json_format.dumps(result, ensure_ascii=False) if json else to_text(result))
+    if faults := result.get("batching", {}).get("faults"):
+        raise ModelError(f"--check-batching: {len(faults)} outputs depend on the batch")

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from transduce.run.sweep import flow, show
+from transduce.translator.batching import remarks
 
 NAMES = {
     "correct": "an accepted answer",
@@ -87,10 +88,7 @@ def alignment_table(found: Mapping[str, Any]) -> str:
 
 
 def batching_text(found: Mapping[str, Any]) -> str:
-    verdict = "does not depend" if found["passed"] else "DEPENDS"
-    largest = f"scores differ by {found['largest_difference_per_token']:.2g} a token or less"
-    counts = f"{len(found['ties'])} ties, {len(found['faults'])} faults"
-    return f"output {verdict} on the batch: {found['lines']} lines alone and in batches; {largest}; {counts}"
+    return "\n".join(remarks(found))
 
 
 def int8_table(found: Mapping[str, Any]) -> str:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from transduce.data.pairs import MAX_LISTED, listed
+from transduce.data.tally import Tally
 
 
 class Limits(NamedTuple):
@@ -24,13 +25,13 @@ class Limits(NamedTuple):
 
 
 @dataclass
-class Tally:
+class Admission:
     """Counts pairs as they pass, and those that exceed a limit, with the first line numbers of each."""
 
     limits: Limits
     seen: int = 0
     over: int = 0
-    first: dict[str, list[int]] = field(default_factory=dict)
+    exceeding: dict[str, Tally] = field(default_factory=dict)
 
     def admits(self, line: int, source: int, target: int) -> bool:
         """Whether a pair of these lengths is within the limits; counts it either way."""
@@ -38,15 +39,13 @@ class Tally:
         self.seen += 1
         self.over += bool(reasons)
         for reason in reasons:
-            lines = self.first.setdefault(reason, [])
-            if len(lines) <= MAX_LISTED:  # one more than are named, so that the rest shows as "…"
-                lines.append(line)
+            self.exceeding.setdefault(reason, Tally(MAX_LISTED + 1)).add([line])  # one more shows as "…"
         return not reasons
 
     def report(self) -> str | None:
         """How many pairs exceed a limit, which one, and where; None where all are within."""
         if not self.over:
             return None
-        order = sorted(self.first, key=lambda reason: not reason.startswith("source"))
-        reasons = (f"{reason} ({listed(self.first[reason])})" for reason in order)
+        order = sorted(self.exceeding, key=lambda reason: not reason.startswith("source"))
+        reasons = (f"{reason} ({listed(self.exceeding[reason].lines)})" for reason in order)
         return f"{self.over} of {self.seen} skipped: {', '.join(reasons)}"

@@ -7,7 +7,8 @@ from typing import Literal
 
 from transduce.config import Spec
 from transduce.data.lines import is_blank
-from transduce.data.pairs import Pair, Pairs, PairSource, Part, Row, format_of, listed
+from transduce.data.pairs import MAX_LISTED, Pair, Pairs, PairSource, Part, Row, format_of, listed
+from transduce.data.tally import Tally
 from transduce.errors import DataError
 from transduce.experiment import Experiment
 from transduce.tokenizers import Tokenizer
@@ -42,19 +43,19 @@ class Corpus:
 
     def _survey(self) -> None:
         sources, known = SmallestSources(self.experiment.seed), Known(self._read_scored())
-        blank, count = [], 0
+        blank, count = Tally(MAX_LISTED + 1), 0
         for row in self.source.rows():
             count += 1
-            if is_blank(row.source) or is_blank(row.target):
-                blank.append(row.line)
+            if not is_whole(row):
+                blank.add([row.line])
                 continue
             known.meet(row)
             if self.dev_source is None:
                 sources.add(row.source)
-        if blank:
-            skipped = f"skipped {len(blank)} of {count} pairs with a blank side ({listed(blank)})"
+        if blank.count:
+            skipped = f"skipped {blank.count} of {count} pairs with a blank side ({listed(blank.lines)})"
             self.doubt(f"data.train: {skipped}")
-        if len(blank) == count:
+        if blank.count == count:
             raise nothing("data.train")
         if self.dev_source is None:
             self._hold_out(sources)

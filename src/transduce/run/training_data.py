@@ -15,7 +15,7 @@ from transduce.data.alignments import alignment_matrix
 from transduce.data.batch import Batch, batch_of
 from transduce.data.curriculum import Course
 from transduce.data.index import Index, Ragged
-from transduce.data.limits import Limits, Tally
+from transduce.data.limits import Admission, Limits
 from transduce.data.pairs import Pair, Row
 from transduce.data.prefetch import made_ahead
 from transduce.data.sampler import BatchSampler, Rows, Span
@@ -125,7 +125,7 @@ class TrainingBatches:
     def _build(self, folder: Path) -> None:
         """Encodes everything beside `folder`, then renames it into place; older caches go."""
         self.corpus.survey()
-        if folder.parent.is_dir():
+        if any(not older.name.startswith(TEMPORARY) for older in folder.parent.glob("*")):
             self.corpus.say("the data have changed since this run began: its vocabularies are kept")
         shutil.rmtree(folder.parent, ignore_errors=True)
         temporary = folder.with_name(TEMPORARY + folder.name)
@@ -151,7 +151,7 @@ class TrainingBatches:
                         writer.add(row, line, aligned)
                 spans.append(Span(start, writer.written - start, member.weight))
         aligned.end()
-        if report := writer.tally.report():
+        if report := writer.admission.report():
             (refuse if data.strict else self.corpus.say)(f"data.train: {report}")
         if not writer.written:
             raise DataError(f"data.train: expected at least one pair within {self.limits}; got none")
@@ -164,14 +164,14 @@ class PairWriter:
     """Encodes pairs and writes those within the limits; counts what it sees."""
 
     def __init__(self, folder: Path, tokenizers: tuple[Tokenizer, Tokenizer], limits: Limits) -> None:
-        self.tokenizers, self.tally, self.unknown = tokenizers, Tally(limits), Unknown()
+        self.tokenizers, self.admission, self.unknown = tokenizers, Admission(limits), Unknown()
         self.pairs, self.links = IndexWriter(folder), RaggedWriter(folder, LINKS)
         self.lengths, self.written = Counter[int](), 0
 
     def add(self, row: Row, line: str | None, aligned: AlignedRows) -> None:
         """One row to train on, and its line of alignments."""
         source, target = self.tokenizers[0].encode(row.source), self.tokenizers[1].encode(row.target)
-        if not self.tally.admits(row.line, len(source.ids), len(target.ids)):
+        if not self.admission.admits(row.line, len(source.ids), len(target.ids)):
             return
         self.pairs.add(source.ids, target.ids)
         self.links.add([] if line is None else aligned.links(row, line, source, target))

@@ -1,6 +1,6 @@
 """Whether a model's outputs depend on what is decoded beside them: they must not."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -44,14 +44,7 @@ class BatchingReport:
 
     def remarks(self) -> Iterator[str]:
         """The report as lines of text, the verdict first."""
-        verdict = "does not depend" if self.passed else "DEPENDS"
-        sizes = ", ".join(map(str, self.batch_sizes))
-        yield (
-            f"output {verdict} on the batch: {self.lines} lines alone and in batches of {sizes}; scores "
-            f"differ by {self.largest:.2g} a token or less, {len(self.ties)} ties, {len(self.faults)} faults"
-        )
-        for name, found in (("tie", self.ties), ("fault", self.faults)):
-            yield from (f"{name}: {difference}" for difference in found)
+        return remarks(self.plain())
 
     def plain(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -61,6 +54,18 @@ class BatchingReport:
         }
         sizes = {"lines": self.lines, "batch_sizes": list(self.batch_sizes)}
         return {"passed": self.passed, **sizes, "largest_difference_per_token": self.largest, **listed}
+
+
+def remarks(report: Mapping[str, Any]) -> Iterator[str]:
+    """The plain values of a report as lines of text, the verdict first."""
+    verdict = "does not depend" if report["passed"] else "DEPENDS"
+    sizes, largest = ", ".join(map(str, report["batch_sizes"])), report["largest_difference_per_token"]
+    yield (
+        f"output {verdict} on the batch: {report['lines']} lines alone and in batches of {sizes}; scores "
+        f"differ by {largest:.2g} a token or less, {len(report['ties'])} ties, {len(report['faults'])} faults"
+    )
+    for name in ("tie", "fault"):
+        yield from (f"{name}: {Difference(**found)}" for found in report[f"{name}s"])
 
 
 def check_batching(

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from tests.data.doctor.rows import ODD, found, rows
 from transduce.data.doctor import window
-from transduce.data.doctor.base import MOST_LINES, Check, Tally
+from transduce.data.doctor.base import Check
 from transduce.data.doctor.examine import examine
 from transduce.data.lines import is_blank
+from transduce.data.tally import MOST_LINES, Tally
 
 TEXT = st.text(st.sampled_from(ODD), max_size=6)
 PAIRS = st.lists(st.tuples(TEXT, TEXT), max_size=12)

@@ -4,8 +4,9 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 
-from transduce.data.doctor.base import Check, Finding, Tally, share
+from transduce.data.doctor.base import Check, Finding, share
 from transduce.data.doctor.window import Window
+from transduce.data.tally import Tally
 
 ENOUGH = 20  # pairs that can be compared
 EXAMPLES = 2

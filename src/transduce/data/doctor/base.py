@@ -2,7 +2,7 @@
 
 import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -18,20 +18,6 @@ CONTROLS = {
     "\x85": "NEXT LINE",
 }
 CONTROLS |= {"\x08": "BACKSPACE", "\x1b": "ESCAPE", "\x7f": "DELETE"}  # which Unicode leaves without a name
-MOST_LINES = 100  # line numbers that a finding keeps
-
-
-class Tally:
-    """Counts lines, and keeps the numbers of the first."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.lines: list[int] = []
-
-    def add(self, lines: Iterable[int]) -> None:
-        numbers = list(lines)
-        self.count += len(numbers)
-        self.lines += numbers[: MOST_LINES - len(self.lines)]
 
 
 @dataclass(frozen=True)

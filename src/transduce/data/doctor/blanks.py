@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from transduce.data.doctor.base import Check, Finding, Tally, many
+from transduce.data.doctor.base import Check, Finding, many
 from transduce.data.doctor.window import Window
+from transduce.data.tally import Tally
 
 
 class Blanks(Check, name="blank_sides"):

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from transduce.data.doctor.base import Check, Finding, Tally, many, share
+from transduce.data.doctor.base import Check, Finding, many, share
 from transduce.data.doctor.window import Window
+from transduce.data.tally import Tally
 
 
 class Copies(Check, name="copies"):

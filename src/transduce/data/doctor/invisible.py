@@ -4,8 +4,9 @@ import unicodedata
 from collections.abc import Iterator
 from functools import cache
 
-from transduce.data.doctor.base import Check, Finding, Tally, many, name_of
+from transduce.data.doctor.base import Check, Finding, many, name_of
 from transduce.data.doctor.window import Side, Window
+from transduce.data.tally import Tally
 
 HIDDEN = ("Cc", "Cf", "Co", "Cn", "Zl", "Zp", "Zs")  # control, format, private, unassigned, separators
 FAULTY = ("Cc", "Cn", "Zl", "Zp")

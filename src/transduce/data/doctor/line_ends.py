@@ -4,7 +4,8 @@ import gzip
 from collections.abc import Iterator
 from pathlib import Path
 
-from transduce.data.doctor.base import Finding, Tally, many
+from transduce.data.doctor.base import Finding, many
+from transduce.data.tally import Tally
 
 BOM = b"\xef\xbb\xbf"
 

@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from transduce.data.doctor.base import Check, Finding, Tally, many, name_of
+from transduce.data.doctor.base import Check, Finding, many, name_of
 from transduce.data.doctor.window import Side, Window
+from transduce.data.tally import Tally
 
 EXAMPLES = 3
 LETTERS = {  # β, θ and χ are at home in Greek and, as phonetic letters, in Latin: they decide nothing

@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from transduce.data.doctor.base import Check, Finding, Tally, many
+from transduce.data.doctor.base import Check, Finding, many
 from transduce.data.doctor.window import Window
+from transduce.data.tally import Tally
 
 EXAMPLES = 3
 WINDOWS = re.escape(bytes(range(0x80, 0xA0)).decode("cp1252", errors="ignore"))

@@ -3,8 +3,9 @@
 import unicodedata
 from collections.abc import Iterator
 
-from transduce.data.doctor.base import MOST_LINES, Check, Finding, Tally, many
+from transduce.data.doctor.base import Check, Finding, many
 from transduce.data.doctor.window import Side, Window
+from transduce.data.tally import MOST_LINES, Tally
 
 FORMS = ("NFC", "NFD")
 

@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Iterator
 
 from transduce.data.doctor.alphabets import printable
-from transduce.data.doctor.base import Check, Finding, Level, Tally, many, name_of, share
+from transduce.data.doctor.base import Check, Finding, Level, many, name_of, share
 from transduce.data.doctor.invisible import is_hidden
 from transduce.data.doctor.window import Window, windows
 from transduce.data.pairs import Row
+from transduce.data.tally import Tally
 
 NAMED = 3  # unseen characters named in a report
 SHOWN = 20  # of the others

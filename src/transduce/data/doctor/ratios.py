@@ -5,9 +5,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from transduce.data.doctor.base import Check, Finding, Tally, many, share
+from transduce.data.doctor.base import Check, Finding, many, share
 from transduce.data.doctor.columns import Columns
 from transduce.data.doctor.window import Ints, Window
+from transduce.data.tally import Tally
 
 LIMIT = 5.0  # deviations from the expected length
 MEDIAN_OF_CHI_SQUARE = 0.4549  # with one degree of freedom

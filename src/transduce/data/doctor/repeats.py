@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from transduce.data.doctor.base import MOST_LINES, Check, Finding, Tally, many, share
+from transduce.data.doctor.base import Check, Finding, many, share
 from transduce.data.doctor.window import Ints, Window
+from transduce.data.tally import MOST_LINES, Tally
 
 
 class Duplicates(Check, name="duplicates"):

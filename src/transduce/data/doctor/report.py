@@ -63,6 +63,8 @@ def verdict(diagnosis: Diagnosis, data: str, use: str) -> str:
     if not faults:
         return f"{stands}; next: {use}"
     mends = dict.fromkeys(MENDS[fault.check] for fault in faults if fault.check in MENDS)
+    if not diagnosis.pairs:
+        return f"{stands}; next: give it lines with text on both sides"
     others = ", ".join(dict.fromkeys(shown(fault.check) for fault in faults if fault.check not in MENDS))
     steps = [f"look at the lines named beside {others}"] if others else []
     if mends:

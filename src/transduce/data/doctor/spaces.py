@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from transduce.data.doctor.base import Check, Finding, Tally, many
+from transduce.data.doctor.base import Check, Finding, many
 from transduce.data.doctor.window import Window
+from transduce.data.tally import Tally
 
 DOUBLE = re.compile(r"\s\s")
 
