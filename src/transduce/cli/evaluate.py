@@ -1,7 +1,8 @@
 """`transduce evaluate`."""
 
 import json as json_format
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
@@ -114,5 +115,10 @@ def evaluate(
     for part in [part for part in REMARKS if part in result]:
         say(REMARKS[part])
     print(json_format.dumps(result, ensure_ascii=False) if json else to_text(result))
+    fail_if_batches_matter(result)
+
+
+def fail_if_batches_matter(result: Mapping[str, Any]) -> None:
+    """Ends the command as failed where `--check-batching` has found a fault."""
     if faults := result.get("batching", {}).get("faults"):
         raise ModelError(f"--check-batching: {len(faults)} outputs depend on the batch")
