@@ -50,3 +50,4 @@ def test_two_processes_equal_one(tmp_path: Path) -> None:
             torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-5)
     assert together["any"] == [True, False]
     assert together["gathered"] == ["rank 0", "rank 1"]
+    assert (tmp_path / "out.left").read_text(encoding="utf-8") == "True"  # or be aborted

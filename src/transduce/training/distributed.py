@@ -1,5 +1,6 @@
 """Several processes that train one model: each takes its share of every batch (torchrun)."""
 
+import atexit
 import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -100,6 +101,7 @@ def join(device: str = "cpu") -> Team:
         return ALONE
     if not distributed.is_initialized():
         distributed.init_process_group(BACKENDS.get(device, "gloo"))
+        atexit.register(leave)  # a process that ends inside a group may be aborted by its threads
     return Team(distributed.get_rank(), distributed.get_world_size())
 
 
