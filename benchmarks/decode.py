@@ -1,12 +1,12 @@
 """Decoding speed beside other toolkits, on the same work: translit, 1,024 test words, at most 20 symbols.
 
-Run: python benchmarks/decode.py PEERS MEASURE WORK [--rounds N] [--beams 1,5] [--systems onmt,joey]
+Run: python benchmarks/decode.py PEERS MEASURE WORK [--rounds N] [--beams 1,5] [--systems onmt,joey] [--threads 1]
 PEERS holds a virtual environment a toolkit, MEASURE is the script that trains and decodes with them (its
 data are used here), WORK is a scratch folder. Models have the same sizes, are trained for 80 updates
-each, and decode the same words by the same beam, in turn, on one thread. A toolkit's start-up (the same
+each, and decode the same words by the same beam, in turn, on as many threads. A toolkit's start-up (the same
 command for one word) is subtracted from its times. Prints one JSON line a measurement: words a second of CPU
-time and of wall-clock time, medians over rounds, and the share of exact outputs; then ratios to the fastest
-peer. For this package it adds decoder steps a second, and its arithmetic as a share of the speed of a
+time and of wall-clock time, medians over rounds, ratios to the fastest peer, the share of exact outputs, and
+how many symbols an output has, without which words a second mean little. For this package it adds decoder steps a second, and its arithmetic as a share of the speed of a
 2048³ matrix product on the same thread.
 """
 
@@ -24,7 +24,6 @@ from typing import Any, NamedTuple
 
 import torch
 
-os.environ["OMP_NUM_THREADS"] = "1"
 UPDATES, WORDS, LIMIT, BATCH = 80, 1024, 20, 64
 ENCODER, DECODER, EMBEDDING = 256, 512, 128  # widths: LSTM of each direction, LSTM of the decoder
 
@@ -116,6 +115,7 @@ def train(work: Path) -> None:
     decoder = {**side, "width": DECODER, "attend": "after", "input_feeding": True, "attention": attention}
     settings = {
         "data": {part: str(work / f"{part}.tsv") for part in ("train", "dev", "test")},
+        "tokenizer": {side: {"name": "char", "unit": "code_point"} for side in ("source", "target")},
         "model": {"encoder": {**side, "width": ENCODER, "bidirectional": True}, "decoder": decoder},
         "train": {"batch_pairs": 128, "updates": UPDATES, "validate_every": UPDATES, "select": "loss"},
     }
@@ -124,16 +124,17 @@ def train(work: Path) -> None:
     timed(command, work, work / "train.stdout")
 
 
-def exact(path: Path, work: Path) -> float:
-    """The share of outputs that are the reference, spaces aside: that a system decodes at all."""
+def quality(path: Path, work: Path) -> dict[str, float]:
+    """The share of outputs that are the reference, and their symbols, spaces aside."""
     outputs, references = (
         path.read_text("utf-8").splitlines(),
         (work / "test.tg").read_text("utf-8").splitlines(),
     )
     if len(outputs) != len(references):
         raise SystemExit(f"{path}: expected {len(references)} outputs; got {len(outputs)}")
-    same = (a.replace(" ", "") == b.replace(" ", "") for a, b in zip(outputs, references, strict=True))
-    return sum(same) / len(references)
+    outputs, references = ([line.replace(" ", "") for line in lines] for lines in (outputs, references))
+    same = sum(map(str.__eq__, outputs, references)) / len(references)
+    return {"exact": round(same, 4), "symbols": round(sum(map(len, outputs)) / len(outputs), 2)}
 
 
 def measure(systems: Sequence[System], beam: int, rounds: int, work: Path) -> dict[str, Times]:
@@ -153,7 +154,7 @@ def report(systems: Sequence[System], beam: int, found: dict[str, Times], work: 
     for system in systems:
         times = found[system.name]
         say = {"system": system.name, "beam": beam, "words_per_cpu_second": round(WORDS / times.cpu, 1)}
-        say |= {"words_per_second": round(WORDS / times.wall, 1), "exact": exact(system.output(beam), work)}
+        say |= {"words_per_second": round(WORDS / times.wall, 1), **quality(system.output(beam), work)}
         if fastest is not None:
             say |= {"cpu_ratio": round(fastest.cpu / times.cpu, 2)}
             say |= {"wall_ratio": round(fastest.wall / times.wall, 2)}
@@ -162,15 +163,14 @@ def report(systems: Sequence[System], beam: int, found: dict[str, Times], work: 
 
 def steps_of_ours(work: Path, beam: int) -> None:
     """Decoder steps a second, and products as a share of the matrix product's speed, in this process."""
+    from transduce.packing import pack
     from transduce.quantisation import quantise
     from transduce.translator import Translator
 
-    torch.set_num_threads(1)
     words = (work / "test.words").read_text("utf-8").splitlines()
-    for name in ("float32", "int8"):
+    for name, prepare in (("float32", pack), ("int8", quantise)):
         translator = Translator.load(work / "run")
-        if name == "int8":
-            quantise(translator.model)
+        prepare(translator.model)
         count = Counted(translator.model)
         search = translator.searcher(width=beam, max_length={"ratio": 0.0, "plus": LIMIT})
         start = time.process_time()
@@ -204,7 +204,7 @@ class Counted:
 
 
 def peak(size: int = 2048) -> float:
-    """Operations a second of a float32 matrix product on one thread: the best of five."""
+    """Operations a second of CPU time of a float32 matrix product: the best of five."""
     a, b = torch.randn(size, size), torch.randn(size, size)
     times = []
     for _ in range(5):
@@ -216,8 +216,9 @@ def peak(size: int = 2048) -> float:
 
 def prepared(script: Path, peers: Path, work: Path, names: Sequence[str]) -> None:
     """The data, and a trained model of each system, unless they are there."""
-    if not (work / "test.sr").exists() or not all((work / name).is_dir() for name in names):
-        subprocess.run([sys.executable, script, peers, work, *names], check=True)
+    untrained = [name for name in names if not (work / name).is_dir()]
+    if untrained:
+        subprocess.run([sys.executable, script, peers, work, *untrained], check=True)
     if not (work / "run" / "model.safetensors").exists():
         train(work)
 
@@ -231,7 +232,10 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--beams", default="1,5")
     parser.add_argument("--systems", default="onmt,joey")
+    parser.add_argument("--threads", type=int, default=1)
     arguments = parser.parse_args()
+    os.environ["OMP_NUM_THREADS"] = str(arguments.threads)
+    torch.set_num_threads(arguments.threads)
     work, names = arguments.work, arguments.systems.split(",")
     work.mkdir(parents=True, exist_ok=True)
     prepared(arguments.measure, arguments.peers, work, names)

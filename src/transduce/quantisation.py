@@ -11,8 +11,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from transduce.errors import ConfigError
-from transduce.layers.cells import Cell, run_stepwise
-from transduce.layers.share import Share
+from transduce.layers.products import replace_products
 
 GREATEST = 127  # value of an 8-bit integer
 
@@ -66,18 +65,8 @@ def weight_reach() -> int:
 def quantise(model: nn.Module) -> None:
     """Turns the matrices of a model on the CPU into int8, in place; it can then be used, not trained.
 
-    Embedding tables, layer norms and what maps to a single number, such as an attention's energy, stay as
-    they are. Raises ConfigError for a model elsewhere than on the CPU.
+    Raises ConfigError for a model elsewhere than on the CPU.
     """
     if elsewhere := {str(parameter.device) for parameter in model.parameters()} - {"cpu"}:
         raise ConfigError(f"int8: expected a model on the CPU; got one on {', '.join(sorted(elsewhere))}")
-    modules = list(model.modules())
-    owners = {module.owner for module in modules if isinstance(module, Share)}
-    for parent in modules:
-        for name, child in list(parent.named_children()):
-            if isinstance(child, nn.Linear | Share) and child not in owners and len(child.weight) > 1:
-                setattr(parent, name, Int8Linear(child.weight, child.bias))
-        if isinstance(parent, Cell):
-            parent.read = run_stepwise  # torch's fused kernels know no int8
-    for owner in owners:
-        owner.to("meta")  # its parameters have no reader any more
+    replace_products(model, Int8Linear)

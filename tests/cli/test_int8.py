@@ -23,6 +23,24 @@ def test_translations_in_int8_are_those_of_a_quantised_model(command, trained):
     assert found[0]["log_prob"] != pytest.approx(exact[0], abs=1e-7)
 
 
+def test_every_model_of_an_ensemble_is_in_int8(command, trained):
+    from transduce.quantisation import Int8Linear, quantise
+    from transduce.translator import load
+
+    path = trained.parent / "input.txt"
+    path.write_text("one ఒకటి\n", encoding="utf-8")
+    several = load(trained, trained, weights=[1.0, 3.0])
+    quantise(several.model)
+    for member in several.model.members:
+        assert any(isinstance(module, Int8Linear) for module in member.modules())
+    done = command("translate", trained, path, "--with", trained, "--weights", "1,3", "--int8", "--json")
+    (expected,) = several.translate(["one ఒకటి"])
+    assert done.code == 0
+    assert json.loads(done.out)["log_prob"] == pytest.approx(expected.log_prob)
+    alone = command("translate", trained, path, "--int8", "--json")
+    assert json.loads(alone.out)["log_prob"] == pytest.approx(expected.log_prob, abs=1e-5)
+
+
 def test_evaluation_tells_what_int8_changes(command, trained):
     from transduce.quantisation import quantise
     from transduce.run import evaluate

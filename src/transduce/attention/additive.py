@@ -7,6 +7,7 @@ from transduce.attention.base import Keys, ScoringAttention
 from transduce.attention.normalizers import Normalizer
 from transduce.attention.windows import Window
 from transduce.config import Spec
+from transduce.layers.activations import tanh_
 from transduce.layers.checks import check_sizes
 
 
@@ -32,5 +33,5 @@ class AdditiveAttention(ScoringAttention, name="additive"):
         return Keys(self.key(values).unsqueeze(1), values.unsqueeze(1))
 
     def score(self, query: Float[Tensor, "B Q D"], keys: Keys) -> Float[Tensor, "B H Q S"]:
-        hidden = (self.query(query).unsqueeze(2) + keys.key).tanh_()  # [B Q S units]
+        hidden = tanh_(self.query(query).unsqueeze(2) + keys.key)  # [B Q S units]
         return self.energy(hidden).squeeze(-1).unsqueeze(1)

@@ -10,6 +10,7 @@ from transduce.attention.base import Keys, ScoringAttention
 from transduce.attention.normalizers import Normalizer
 from transduce.attention.windows import Window
 from transduce.config import Spec
+from transduce.layers.activations import tanh_
 from transduce.layers.checks import check_sizes
 
 
@@ -41,6 +42,6 @@ class NormalisedAdditiveAttention(ScoringAttention, name="normalised_additive"):
         return Keys((self.key(values) + self.bias).unsqueeze(1), values.unsqueeze(1))
 
     def score(self, query: Float[Tensor, "B Q D"], keys: Keys) -> Float[Tensor, "B H Q S"]:
-        hidden = (self.query(query).unsqueeze(2) + keys.key).tanh_()  # [B Q S units]
+        hidden = tanh_(self.query(query).unsqueeze(2) + keys.key)  # [B Q S units]
         energy = self.gain * self.direction(hidden) / self.direction.weight.norm()
         return energy.squeeze(-1).unsqueeze(1)

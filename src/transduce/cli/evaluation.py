@@ -8,6 +8,7 @@ from transduce.cli.system import load_runs, place
 from transduce.config import Spec
 from transduce.data.pairs import Pair
 from transduce.metrics.chosen import parse_metrics
+from transduce.packing import pack
 from transduce.run.alignment import AlignmentErrors, read_gold
 from transduce.run.batching import Batching
 from transduce.run.comparison import Compared, open_system
@@ -30,6 +31,8 @@ def perform(options: Options, say: Say) -> dict[str, Any]:
     translator = load_runs(
         options.run, options.with_, options.mean, options.weights, place(options.int8, options.device)
     )
+    if not options.int8:  # which is told of beside the model as it is
+        pack(translator.model)
     search = translator.experiment.search
     if options.beam is not None:
         search = search_with(search, {"search.width": options.beam}, f"--beam {options.beam}")

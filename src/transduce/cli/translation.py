@@ -8,6 +8,7 @@ from transduce.cli.answers import Answers
 from transduce.cli.beside import Beside
 from transduce.cli.system import load_runs, place
 from transduce.cli.translation_options import Options
+from transduce.packing import pack
 from transduce.quantisation import quantise
 from transduce.translator.unknown import read_dictionary
 
@@ -19,8 +20,7 @@ def perform(options: Options, say: Callable[[str], None]) -> None:
     translator = load_runs(
         options.run, options.with_, options.mean, options.weights, place(options.int8, options.device)
     )
-    if options.int8:
-        quantise(translator.model)
+    (quantise if options.int8 else pack)(translator.model)
     answers = Answers(
         translator,
         translator.searcher(**options.changes),

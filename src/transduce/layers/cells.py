@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from transduce.config import Component
+from transduce.layers.activations import tanh
 from transduce.layers.share import Share
 
 State = tuple[Float[Tensor, "N D"], ...]
@@ -127,7 +128,7 @@ class GruCell(Cell, name="gru"):
         reset, update = gates.chunk(2, dim=-1)
         after = self.reset == "after"
         read = reset * recurrent[:, 2 * width :] if after else self.propose(reset * hidden)
-        candidate = torch.tanh(inputs[:, 2 * width :] + read)
+        candidate = tanh(inputs[:, 2 * width :] + read)
         return (torch.lerp(candidate, hidden, update),)
 
 
@@ -150,8 +151,8 @@ class LstmCell(Cell, name="lstm"):
         hidden, cell = state
         gates = inputs + self.recur(hidden)
         enter, forget, candidate, leave = gates.chunk(4, dim=-1)
-        cell = torch.sigmoid(forget) * cell + torch.sigmoid(enter) * torch.tanh(candidate)
-        return torch.sigmoid(leave) * torch.tanh(cell), cell
+        cell = torch.sigmoid(forget) * cell + torch.sigmoid(enter) * tanh(candidate)
+        return torch.sigmoid(leave) * tanh(cell), cell
 
 
 class TanhCell(Cell, name="tanh"):
@@ -170,7 +171,7 @@ class TanhCell(Cell, name="tanh"):
         return state[0], torch.zeros_like(state[0])
 
     def step(self, inputs: Float[Tensor, "N G"], state: State) -> State:
-        return (torch.tanh(inputs + self.recur(state[0])),)
+        return (tanh(inputs + self.recur(state[0])),)
 
 
 def freeze_at_zero(parameter: Tensor) -> None:

@@ -8,6 +8,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from transduce.config import Component
+from transduce.layers.activations import tanh
 from transduce.layers.checks import check_sizes
 
 
@@ -82,7 +83,7 @@ class TanhReadout(Readout, name="tanh"):
         previous: Float[Tensor, "*batch D"],
         embedded: Float[Tensor, "*batch E"],
     ) -> Float[Tensor, "*batch R"]:
-        return torch.tanh(self.combine(torch.cat([context, hidden], dim=-1)))
+        return tanh(self.combine(torch.cat([context, hidden], dim=-1)))
 
 
 class MaxoutReadout(Readout, name="maxout"):

