@@ -1,13 +1,14 @@
 """Decoding speed beside other toolkits, on the same work: translit, 1,024 test words, at most 20 symbols.
 
-Run: python benchmarks/decode.py PEERS MEASURE WORK [--rounds N] [--beams 1,5] [--systems onmt,joey] [--threads 1]
+Run: python benchmarks/decode.py PEERS MEASURE WORK [--rounds N] [--beams 1,5] [--systems onmt,joey]
+[--threads 1]
 PEERS holds a virtual environment a toolkit, MEASURE is the script that trains and decodes with them (its
 data are used here), WORK is a scratch folder. Models have the same sizes, are trained for 80 updates
 each, and decode the same words by the same beam, in turn, on as many threads. A toolkit's start-up (the same
 command for one word) is subtracted from its times. Prints one JSON line a measurement: words a second of CPU
 time and of wall-clock time, medians over rounds, ratios to the fastest peer, the share of exact outputs, and
-how many symbols an output has, without which words a second mean little. For this package it adds decoder steps a second, and its arithmetic as a share of the speed of a
-2048³ matrix product on the same thread.
+how many symbols an output has, without which words a second mean little. For this package it adds decoder
+steps a second, and its arithmetic as a share of the speed of a 2048³ matrix product on as many threads.
 """
 
 import argparse
