@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 from transduce.experiment import Experiment, load_experiment
+from transduce.packing import pack
 from transduce.quantisation import quantise
 from transduce.run import train_run
 from transduce.run.evaluate import read_pairs
@@ -33,10 +34,9 @@ def check(folder: Path, lines: int, name: str) -> bool:
     """Reports on one trained model; whether it passed. To its sources come nothing, and unknown symbols."""
     held_out = read_pairs(Translator.load(folder), None, say=lambda _: None).pairs
     texts, passed = [*(pair.source for pair in held_out[:lines]), "", "☃ ☃"], True
-    for precision in ("float32", "int8"):
+    for precision, prepare in (("float32", pack), ("int8", quantise)):
         translator = Translator.load(folder)
-        if precision == "int8":
-            quantise(translator.model)
+        prepare(translator.model)
         for width in (1, 5):
             report = check_batching(translator, texts, search=translator.searcher(width=width))
             print(f"{name} {precision} beam {width}: " + "\n  ".join(report.remarks()), flush=True)
