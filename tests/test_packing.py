@@ -45,6 +45,24 @@ def test_part_of_a_matrix_leading_axes_and_strides() -> None:
 
 
 @available
+def test_few_numbers_of_rows_are_computed(monkeypatch) -> None:
+    asked: set[int] = set()
+    product = torch.ops.mkldnn._linear_pointwise
+
+    def counted(x: Tensor, *rest: object) -> Tensor:
+        asked.add(len(x))
+        return product(x, *rest)
+
+    monkeypatch.setattr(torch.ops.mkldnn, "_linear_pointwise", counted)
+    linear = nn.Linear(4, 3)
+    packed = PackedLinear(linear.weight, linear.bias)
+    for rows in range(321):
+        x = draw(rows, 4)
+        same(packed(x), linear(x), **WITHIN)
+    assert asked == {*range(9), *range(16, 321, 16)}  # each costs memory for good
+
+
+@available
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 def test_nan_and_infinity_are_not_hidden(bad: float) -> None:
     x = draw(2, 16)

@@ -3,8 +3,11 @@
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from transduce.layers.products import replace_products
+
+STEP = 16  # rows
 
 
 class PackedLinear(nn.Module):
@@ -17,7 +20,16 @@ class PackedLinear(nn.Module):
         self.bias = None if bias is None else bias.detach().clone()
 
     def forward(self, x: Float[Tensor, "*batch I"]) -> Float[Tensor, "*batch O"]:
-        return torch.ops.mkldnn._linear_pointwise(x, self.packed, self.bias, "none", [], "")
+        rows = x.reshape(-1, self.in_features)
+        spare = rounded(len(rows)) - len(rows)
+        given = F.pad(rows, (0, 0, 0, spare)) if spare else rows
+        y = torch.ops.mkldnn._linear_pointwise(given, self.packed, self.bias, "none", [], "")
+        return y[: len(rows)].view(*x.shape[:-1], self.out_features)
+
+
+def rounded(rows: int) -> int:
+    """How many rows to compute for so many: oneDNN makes, and keeps, a program for each number it meets."""
+    return rows if rows <= STEP // 2 else -(-rows // STEP) * STEP
 
 
 def can_pack(model: nn.Module) -> bool:
