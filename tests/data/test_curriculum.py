@@ -98,7 +98,6 @@ def test_competence_follows_the_updates_that_were_made():
 
 @pytest.mark.parametrize("mode", MODES)
 def test_an_epoch_of_many_windows_admits_more_and_more_and_can_be_entered_anywhere(mode, monkeypatch):
-    monkeypatch.setattr("transduce.data.sampler.BLOCK", 64)
     monkeypatch.setattr("transduce.data.sampler.WINDOW", 6)
     order = sampler(Curriculum(updates=30, start=0.05), **mode)
     whole = [batch.tolist() for batch in order.batches(0)]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transduce.data.sampler import BLOCK, BatchSampler, Span
+from transduce.data.sampler import WINDOW, BatchSampler, Span
 
 rng = np.random.default_rng(0)
 SOURCE, TARGET = rng.integers(1, 60, size=4000), rng.integers(1, 60, size=4000)
@@ -116,8 +116,7 @@ def test_an_epoch_can_be_entered_anywhere(mode, count):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_many_windows_hold_every_row_once_and_enter_anywhere(mode, monkeypatch):
-    """As a corpus of millions does: windows of a few batches, blocks of few rows."""
-    monkeypatch.setattr("transduce.data.sampler.BLOCK", 64)
+    """As a corpus of millions does: windows of a few batches."""
     monkeypatch.setattr("transduce.data.sampler.WINDOW", 6)
     order = sampler(**mode)
     whole = plain(order.batches(1))
@@ -130,10 +129,39 @@ def test_many_windows_hold_every_row_once_and_enter_anywhere(mode, monkeypatch):
     assert abs(np.corrcoef(firsts, range(len(firsts)))[0, 1]) < 0.2
 
 
-def test_blocks_are_whole_batches_so_that_one_window_alone_ends_in_a_short_one():
-    order = sampler(pairs=48)
-    assert order.block % 48 == 0
-    assert order.block >= BLOCK
+def test_windows_are_whole_batches_so_that_the_last_one_alone_ends_in_a_short_one():
+    order = sampler(pairs=7)
+    assert [len(window) for window in order._windows(0)] == [7 * WINDOW, 7 * WINDOW, 4000 - 14 * WINDOW]
+
+
+def evenly_spread(rows, count: int) -> bool:
+    """Whether each tenth of the corpus has its share of these rows, as chance would have it."""
+    found = np.histogram(rows, bins=10, range=(0, count))[0]
+    return bool((np.abs(found - len(rows) / 10) < 5 * math.sqrt(len(rows) / 10)).all())
+
+
+@pytest.mark.parametrize("epoch", [0, 1])
+def test_every_stretch_of_training_sees_all_of_a_sorted_corpus(epoch):
+    """Sorted corpora are common, and training on a letter at a time is bad training."""
+    count = 200_000
+    lengths = np.random.default_rng(1).integers(3, 12, size=count)
+    batches = list(sampler(lengths, lengths, pairs=32).batches(epoch))
+    for start in range(0, len(batches), WINDOW):
+        assert evenly_spread(np.concatenate(batches[start : start + WINDOW]), count)
+    near = np.mean([np.abs(np.diff(np.sort(batch))).min() < 20 for batch in batches])
+    assert near < 0.2  # a batch of 32 has two rows within 20 of each other in a tenth of all cases
+
+
+def test_a_part_of_a_corpus_is_taken_from_all_over_it():
+    for epoch in range(4):
+        rows = list(taken([Span(0, 4000, 0.25)], epoch))
+        assert len(rows) == 1000
+        assert evenly_spread(rows, 4000)
+
+
+def test_windows_are_as_large_for_a_corpus_sorted_by_length():
+    ordered, shuffled = (sampler(SOURCE, target, tokens=600) for target in (np.sort(TARGET), TARGET))
+    assert ordered.per_batch == pytest.approx(shuffled.per_batch, rel=0.1)
 
 
 def taken(spans, epoch, **mode) -> Counter[int]:

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transduce.data.curriculum import Course
+from transduce.data.permutation import Permutation
 
 Rows = NDArray[np.int64]
 Lengths = Callable[[Rows], tuple[Rows, Rows]]  # of the sources and the targets of some rows
-BLOCK = 1024  # rows that stay together, more or less
 WINDOW = 200  # batches shuffled among themselves
 SORTED = 100  # batches sorted by length among themselves: at most so many, and at most half a window
 
@@ -30,19 +30,22 @@ class Span(NamedTuple):
         """Rows an epoch takes."""
         return max(1, round(self.pairs * self.weight))
 
-    def rows(self, places: Rows, epoch: int) -> Rows:
+    def rows(self, places: Rows, epoch: int, seed: int) -> Rows:
         """The rows at these places of an epoch: what one epoch leaves out is the next one's beginning."""
-        return self.start + (places + epoch * self.taken) % self.pairs
+        found = (places + epoch * self.taken) % self.pairs
+        if self.taken % self.pairs:  # some rows come more often than others: then from all over the corpus
+            found = Permutation(self.pairs, [seed, self.start])(found)
+        return self.start + found
 
 
 class BatchSampler:
     """Cuts an epoch into batches of `pairs` pairs, or of at most `tokens` padded target tokens.
 
-    Blocks of rows are shuffled and put together in windows; the rows of a window are shuffled, parted in
-    groups, each sorted by length and cut, and the batches shuffled: little padding, other batches in each
-    epoch, no order that a model could learn, and nothing that grows with the number of pairs. A corpus of
-    one window is shuffled as a whole. A `course` admits only short pairs in the windows of early epochs, and
-    leaves the others out of them.
+    Rows are shuffled one by one: corpora are often sorted, and their neighbours alike. The shuffle is taken
+    a window at a time. A window's rows are parted in groups, each group is sorted by length and cut, and the
+    batches are shuffled: little padding, other batches in each epoch, no order that a model could learn, and
+    nothing that grows with the number of pairs. A `course` admits only short pairs in the windows of early
+    epochs, and leaves the others out of them.
     """
 
     def __init__(
@@ -60,13 +63,12 @@ class BatchSampler:
         self.ends = np.cumsum([span.taken for span in self.spans])
         self.total = int(self.ends[-1]) if len(self.ends) else 0
         self.per_batch = self.pairs or max(1, int((self.tokens or 1) / self._mean_length()))
-        self.block = self.per_batch * math.ceil(BLOCK / self.per_batch)  # whole batches
-        self.blocks = max(1, math.ceil(WINDOW * self.per_batch / self.block))  # of a window
+        self.window = WINDOW * self.per_batch  # rows
 
     def _mean_length(self) -> float:
-        """Target tokens of a pair, EOS in, by the first pairs."""
-        first = self._rows(np.arange(min(self.total, 4096)), 0)
-        return float(self.lengths(first)[1].mean()) + 1 if len(first) else 1.0
+        """Target tokens of a pair, EOS in, by some pairs."""
+        some = self._rows(Permutation(self.total, [self.seed])(np.arange(min(self.total, 4096))), 0)
+        return float(self.lengths(some)[1].mean()) + 1 if len(some) else 1.0
 
     @property
     def per_epoch(self) -> int:
@@ -95,7 +97,7 @@ class BatchSampler:
 
     def _admitted(self, epoch: int) -> Iterator[Rows]:
         """What each window of an epoch holds, longer pairs than its limit aside."""
-        windows = math.ceil(self.total / (self.block * self.blocks))
+        windows = math.ceil(self.total / self.window)
         per_window = self.total / self.per_batch / max(1, windows)
         limits = self.course.limits(epoch, windows, per_window) if self.course else repeat(None)
         for window, limit in zip(self._windows(epoch), limits, strict=False):
@@ -103,19 +105,18 @@ class BatchSampler:
 
     def _windows(self, epoch: int) -> Iterator[Rows]:
         """The rows of an epoch, shuffled, a window at a time."""
-        order = np.random.default_rng([self.seed, epoch]).permutation(math.ceil(self.total / self.block))
-        for number, start in enumerate(range(0, len(order), self.blocks)):
-            chosen = order[start : start + self.blocks, None] * self.block + np.arange(self.block)
-            places = chosen.ravel()[chosen.ravel() < self.total]
-            generator = np.random.default_rng([self.seed, epoch, 1, number])
-            yield generator.permutation(self._rows(places, epoch))
+        shuffle = Permutation(self.total, [self.seed, epoch])
+        for number, start in enumerate(range(0, self.total, self.window)):
+            places = shuffle(np.arange(start, min(start + self.window, self.total)))
+            rows = self._rows(np.sort(places), epoch)  # in the order of the file, for whoever reads it
+            yield np.random.default_rng([self.seed, epoch, 1, number]).permutation(rows)
 
     def _rows(self, places: Rows, epoch: int) -> Rows:
         """The rows that stand at these places of an epoch."""
         rows, owner = np.empty_like(places), np.searchsorted(self.ends, places, side="right")
         for number, span in enumerate(self.spans):
             own = owner == number
-            rows[own] = span.rows(places[own] - (self.ends[number] - span.taken), epoch)
+            rows[own] = span.rows(places[own] - (self.ends[number] - span.taken), epoch, self.seed)
         return rows
 
     def _cut(self, window: Rows) -> list[Rows]:
