@@ -53,7 +53,7 @@ def test_location() -> None:
 
 
 def test_location_refuses_a_longer_source_naming_both_lengths() -> None:
-    with pytest.raises(DataError, match=r"at most 5 tokens; got 6.*overflow: ignore"):
+    with pytest.raises(DataError, match=r"at most 5 tokens.*; got 6.*overflow: ignore"):
         LocationAttention(3, 4, max_source_length=5).double().project(VALUES, MASK)
 
 

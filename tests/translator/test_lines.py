@@ -10,7 +10,7 @@ import torch
 from tests.search.models import LETTERS, translator
 from tests.translators import KINDS, lines, make
 from transduce.config import validate
-from transduce.errors import ConfigError, DataError
+from transduce.errors import ConfigError, DataError, ModelError
 from transduce.experiment import Experiment
 from transduce.search import MaxLength, MinLength
 from transduce.translation import Translation
@@ -137,6 +137,46 @@ def test_phrases_are_refused_by_searches_that_cannot_promise_them(
     assert (
         model.translate("abc", search=search, phrases=[]).text == model.translate("abc", search=search).text
     )
+
+
+@pytest.mark.parametrize("batch_size", [1, 3])
+@pytest.mark.parametrize("bad", [0, 2, 4])
+def test_what_stands_before_a_faulty_line_is_translated(batch_size: int, bad: int) -> None:
+    """Whatever is wrong with a line, such as a prefix that cannot be said, or a model's NaN."""
+    model = translator("gru+additive", 3, torch.float64)
+    texts = ["abcdefgh", "ab", "c", "def", "abcd", "a"]
+    prefix = ["" if place != bad else "☃" for place in range(len(texts))]
+    results = model.stream(numbered(texts, prefix), batch_size=batch_size)
+    found = []
+    with pytest.raises(DataError, match=f"^line {bad + 1}: prefix"):
+        found.extend(results)  # which keeps what came before the error
+    assert [one.text for one in found] == [one.text for one in model.translate(texts[:bad])]
+
+
+def test_a_line_that_leaves_a_search_nothing_to_say_is_named() -> None:
+    model = translator("gru+additive", 3, torch.float64)
+    search = model.searcher(no_repeat_ngram=1, min_length={"ratio": 3.0}, max_length={"ratio": 3.0})
+    with pytest.raises(ModelError, match=r"^line 2: search: no hypothesis"):
+        model.translate(["ab", "abcdefghijkl", "c"], search=search)
+    assert len(model.translate(["ab", "c"], search=search)) == 2
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"phrases": "cba"}, "line 1: phrases: expected a list of texts; got 'cba'"),
+        ({"phrases": [3]}, "line 1: phrases: expected a list of texts"),
+        ({"prefix": ["9"]}, "line 1: prefix: expected a text"),
+    ],
+)
+@pytest.mark.usefixtures("unchecked")  # by annotations, as calls of a user are
+def test_one_text_takes_one_prefix_and_a_list_of_phrases(asked: dict[str, Any], message: str) -> None:
+    model = translator("gru+additive", 3, torch.float64)
+    with pytest.raises(DataError, match=message):
+        model.translate("abc", search=model.searcher(width=4), **asked)
+    with pytest.raises(DataError, match=message):
+        several: dict[str, Any] = {name: [value] for name, value in asked.items()}
+        model.translate(["abc"], search=model.searcher(width=4), **several)
 
 
 def test_searchers_keep_what_the_experiment_says_and_refuse_the_rest() -> None:

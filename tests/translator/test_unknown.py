@@ -1,5 +1,6 @@
 """Unknown tokens put back as what was read, and word alignments."""
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -39,10 +40,11 @@ class Baffled(Copier):
         return state, output._replace(weights=output.weights.roll(self.shift, dims=-1) + weak)
 
 
-def baffled(tokenizer: str, shift: int = 0) -> Translator:
+def baffled(tokenizer: str, shift: int = 0, *, source_eos: bool = True) -> Translator:
     """A translator that knows of "a" and "b" alone, on both sides, and had unknown targets in training."""
     kind = {"name": tokenizer, "max_size": 2}
     tree = {"data": {"train": "never read.tsv"}, "tokenizer": {"source": kind, "target": kind}}
+    tree |= {"model": {"source_eos": source_eos}}
     experiment = validate(Experiment, tree, "test")
     fitted = experiment.tokenizer.source.build()
     fitted.fit(["a b", "a b"] if tokenizer == "word" else ["ab", "ab"])
@@ -66,6 +68,24 @@ def test_DEC_17_characters_are_put_back_too() -> None:
     model = baffled("char")
     for text in ("zb", "క్షి!", "a <unk>"):
         assert model.translate(text, replace_unknown=True).text == text
+
+
+def test_DEC_17_a_word_that_looks_like_the_end_is_put_back_where_sources_have_no_end() -> None:
+    model = baffled("word", source_eos=False)
+    found = model.translate("</s>", replace_unknown=True)
+    words = found.text.split(" ")
+    assert set(words) == {"</s>"}
+    assert found.tokens == words + ["</s>"] * found.finished
+    found = dataclasses.replace(found, tokens=words, finished=False, attention=np.ones((len(words), 1)))
+    assert {target for _, target in word_links(found, model.source_tokenizer)} == set(range(len(words)))
+
+
+def test_DEC_17_texts_that_differ_do_so_after_words_are_put_back() -> None:
+    model = baffled("word")
+    search = model.searcher(width=3, n_best=3, distinct="strings")
+    found = model.translate("zork <unk>", search=search, replace_unknown=True)
+    texts = [one.text for one in found.n_best]
+    assert len(set(texts)) == len(texts) > 1
 
 
 def test_DEC_17_a_peak_on_the_end_gives_the_best_real_token() -> None:

@@ -43,7 +43,8 @@ class LocationAttention(ScoringAttention, name="location"):
         longest = int(mask.sum(dim=1).max())
         if self.overflow == "error" and longest > self.places.out_features:
             raise DataError(
-                f"attention 'location': expected sources of at most {self.places.out_features} tokens; got "
+                f"attention 'location': expected sources of at most {self.places.out_features} tokens, "
+                f"their end included where they have one; got "
                 f"{longest}; raise attention.max_source_length before training, or set overflow: ignore"
             )
         values = values.unsqueeze(1)

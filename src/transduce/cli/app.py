@@ -4,12 +4,15 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.metadata import version
+from io import TextIOWrapper
 
 from cyclopts import App, CycloptsError, Parameter
 
+from transduce.cli.streams import LEADS
 from transduce.data.lines import STDIN
-from transduce.errors import Interrupted, ModelError, TrainingError, TransduceError
+from transduce.errors import ConfigError, Interrupted, ModelError, TrainingError, TransduceError
 
 app = App(
     name="transduce",
@@ -17,6 +20,7 @@ app = App(
     version=lambda: version("transduce"),
     default_parameter=Parameter(negative=""),
     help_format="plaintext",
+    suppress_keyboard_interrupt=False,  # `run` says what has become of it
 )
 COMMANDS = {
     "demo": "Train a small model from nothing, translate, and show the attention.",
@@ -30,37 +34,82 @@ COMMANDS = {
     "recipes": "List the recipes, or print one.",
     "info": "Say which versions and components are installed.",
 }
+CODES: dict[type[BaseException], int] = {
+    CycloptsError: 2,
+    TransduceError: 2,
+    TrainingError: 1,
+    ModelError: 1,
+    Interrupted: 128,  # and its signal
+    KeyboardInterrupt: 128 + signal.SIGINT,
+    BrokenPipeError: 128 + signal.SIGPIPE,  # the reader of our output has gone, as `head` does
+    OSError: 1,
+    MemoryError: 1,
+}
+WRITTEN = ("--alignments", "--out", "--run", "--fix")  # options that name what is written
+TEXTS = ("--without",)  # options whose value is text
 for _order, (_name, _help) in enumerate(COMMANDS.items()):
     app.command(f"transduce.cli.{_name}:{_name}", name=_name, help=_help, sort_key=_order)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs one command line and exits: 0, 1 failure, 2 usage or data, 130/143 stopped by a signal."""
-    arguments = sys.argv[1:] if arguments is None else arguments
-    named = [STDIN if argument == "-" else argument for argument in arguments]  # a dash would be an option
-    sys.exit(run(named))
+    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
 
 
-def run(arguments: list[str]) -> int:
-    if os.environ.get("RANK", "0") != "0":  # of several processes, the first alone gives results
+def run(arguments: Sequence[str]) -> int:
+    if not LEADS:  # of several processes, the first alone gives results
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    if isinstance(sys.stdout, TextIOWrapper):  # whatever the locale: what is written is any script's
+        sys.stdout.reconfigure(encoding="utf-8")
     try:
-        app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
-        sys.stdout.flush()
-    except (CycloptsError, TransduceError) as error:
-        return complain(str(error), 2)
-    except (TrainingError, ModelError) as error:
-        return complain(str(error), 1)
-    except Interrupted as error:
-        return complain(str(error), 128 + error.signal)
-    except KeyboardInterrupt:
-        return complain("stopped", 128 + signal.SIGINT)
-    except BrokenPipeError:  # the reader of our output has gone, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 128 + signal.SIGPIPE
+        app(named(arguments), exit_on_error=False, print_error=False, result_action="return_value")
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except tuple(CODES) as error:
+        return end(error)
     return 0
 
 
-def complain(message: str, code: int) -> int:
-    print(f"transduce: {' '.join(message.split())}", file=sys.stderr)
+def end(error: BaseException) -> int:
+    """Says what is to be said of an error; the exit status for it."""
+    if isinstance(error, OSError) and sys.stdout is not None:
+        with suppress(OSError):  # what standard output still holds would fail once more
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    code = next(code for kind, code in CODES.items() if isinstance(error, kind))
+    if isinstance(error, Interrupted):
+        code = 128 + error.signal
+    if not isinstance(error, BrokenPipeError):
+        complain(said(error))
     return code
+
+
+def said(error: BaseException) -> str:
+    """The words of an error."""
+    if isinstance(error, KeyboardInterrupt):
+        return "stopped"
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for that; a smaller --batch-size takes less"
+    if isinstance(error, OSError):
+        return f"{error.filename or 'output'}: {error.strerror or error}"
+    return str(error)
+
+
+def named(arguments: Sequence[str]) -> list[str]:
+    """A dash as the name of standard input, since it would be an option; some options take it as text."""
+    found: list[str] = []
+    for argument in arguments:
+        before = found[-1] if found else ""
+        if argument != "-":
+            found.append(argument)
+        elif before in WRITTEN:
+            raise ConfigError(f"{before}: expected a path to write to; got '-', which is standard input")
+        elif before in TEXTS:
+            found[-1] = f"{before}=-"
+        else:
+            found.append(STDIN)
+    return found
+
+
+def complain(message: str) -> None:
+    with suppress(BrokenPipeError):
+        print(f"transduce: {' '.join(message.split())}", file=sys.stderr, flush=True)

@@ -4,6 +4,7 @@ Under torchrun each process reads the same file, hence in windows that depend on
 alone writes.
 """
 
+import errno
 import os
 import queue
 import sys
@@ -14,8 +15,8 @@ from transduce.data.lines import STDIN
 from transduce.errors import ConfigError
 
 PAUSE = 0.02  # seconds without a new line after which those at hand are answered
-TEAM = int(os.environ.get("WORLD_SIZE", "1"))  # processes that torchrun started
-LEADS = os.environ.get("RANK", "0") == "0"
+TEAM = int(os.environ.get("WORLD_SIZE") or "1")  # processes that torchrun started
+LEADS = TEAM == 1 or os.environ.get("RANK", "0") == "0"
 WAKE = 0.5  # seconds after which a wait looks up, for a signal that another thread was given
 
 
@@ -45,20 +46,24 @@ def read_input(file: str) -> Iterator[list[str]]:
 
 def _pump(file: str, lines: "queue.Queue[str | BaseException | None]") -> None:
     from transduce.data.lines import read_lines
-    from transduce.errors import DataError
 
     try:
         for line in read_lines(file):
             lines.put(line)
         lines.put(None)
-    except DataError as error:
+    except Exception as error:  # noqa: BLE001 (whatever it is, whoever waits for lines must hear of it)
         lines.put(error)
 
 
 def write_lines(lines: Iterator[str]) -> None:
-    """Writes UTF-8 lines ended by LF, and flushes."""
-    sys.stdout.buffer.write("".join(f"{line}\n" for line in lines).encode())
-    sys.stdout.buffer.flush()
+    """Writes UTF-8 lines ended by LF as they come, and flushes, also where no more can be made."""
+    if sys.stdout is None:
+        raise OSError(errno.EBADF, "standard output is closed")
+    try:
+        for line in lines:
+            sys.stdout.buffer.write(f"{line}\n".encode())
+    finally:
+        sys.stdout.buffer.flush()
 
 
 def note(line: str) -> None:

@@ -13,6 +13,8 @@ from transduce.search.hypotheses import Beam, Growth
 from transduce.search.penalties import LengthPenalty
 from transduce.search.rules import MaxLength, Rules
 
+WIDEST = 10_000  # hypotheses of a sentence
+
 
 class Search(Component, ABC):
     """Chooses how each beam grows; knows neither model nor loop.
@@ -51,6 +53,8 @@ def check_sizes(width: int, n_best: int) -> None:
     for name, value in {"n_best": n_best, "width": width}.items():
         if value < 1:
             raise ConfigError(f"search.{name}: expected at least 1; got {value}")
+        if value > WIDEST:
+            raise ConfigError(f"search.{name}: expected at most {WIDEST:,}; got {value}")
     if n_best > width:
         raise ConfigError(
             f"search: expected n_best at most width (the beam); got n_best {n_best}, width {width}"

@@ -12,6 +12,7 @@ from transduce.config import Component
 from transduce.errors import ConfigError
 
 Number = float | Tensor
+GREATEST = 20.0  # exponent: a thousand symbols to that power are still a number
 
 
 class LengthPenalty(Component, ABC):
@@ -55,6 +56,8 @@ class GnmtPenalty(LengthPenalty, name="gnmt"):
 def check_alpha(alpha: float) -> float:
     if not 0 <= alpha < float("inf"):
         raise ConfigError(f"length_penalty.alpha: expected 0 or more; got {alpha}")
+    if alpha > GREATEST:
+        raise ConfigError(f"length_penalty.alpha: expected at most {GREATEST:g}; got {alpha}")
     return alpha
 
 

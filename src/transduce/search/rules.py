@@ -20,6 +20,7 @@ from transduce.errors import ConfigError
 from transduce.search.hypotheses import Beam
 
 Values = Float[Tensor, "B K V"]
+UNLIMITED = 2**40  # symbols; more than can be written, and no number of them overflows
 NOTHING = -2  # stands before the beginning; equals no id
 
 
@@ -45,7 +46,7 @@ class MinLength(Settings):
 
 def symbols(lengths: Int[Tensor, " B"], ratio: float, plus: int) -> Int[Tensor, " B"]:
     """Rounded down as Python does; in float32, 1.1 · 10^6 would be off by one."""
-    return (lengths.double() * ratio).floor().long().add(plus)
+    return (lengths.double() * ratio).floor().clamp(max=UNLIMITED).long().add(plus)
 
 
 class Rule(ABC):
@@ -186,6 +187,11 @@ def check_lengths(least: MinLength, most: MaxLength) -> None:
         )
     if not 0 <= least.ratio < math.inf:
         raise ConfigError(f"search.min_length: expected ratio at least 0; got {least.ratio}")
+    if max(abs(least.plus), abs(most.plus)) > UNLIMITED:
+        raise ConfigError(
+            f"search: expected lengths of at most {UNLIMITED:,}; got min_length {least.plus}, "
+            f"max_length {most.plus}"
+        )
     one = torch.ones(1, dtype=torch.long)
     if least.ratio > most.ratio or least.of(one) > most.of(one):
         raise ConfigError(

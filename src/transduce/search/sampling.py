@@ -66,7 +66,8 @@ class Sampling(Search, name="sampling"):
         self, values: Float[Tensor, "*batch V"], number: Float[Tensor, "*batch"]
     ) -> Int[Tensor, "*batch"]:
         """The token at which the sum of probabilities passes a number in (0, 1)."""
-        chances = (values / self.temperature).softmax(dim=-1)
+        below = values - values.amax(dim=-1, keepdim=True)  # so that no temperature overflows
+        chances = (below / self.temperature).softmax(dim=-1)
         token = None
         if self.top_k or self.top_p < 1:
             chances, token = best(chances, min(self.top_k or values.shape[-1], values.shape[-1]))

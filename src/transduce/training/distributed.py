@@ -97,7 +97,7 @@ def join(device: str = "cpu") -> Team:
 
     nccl carries what lies on NVIDIA cards, gloo all else.
     """
-    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+    if int(os.environ.get("WORLD_SIZE") or "1") == 1:
         return ALONE
     if not distributed.is_initialized():
         distributed.init_process_group(BACKENDS.get(device, "gloo"))

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from transduce.data.batch import source_batch
 from transduce.ensemble import Ensemble
+from transduce.errors import DataError, ModelError
 from transduce.model import Seq2Seq
 from transduce.search import Beam, Search, Transform, decode
 from transduce.search.loop import unwatched
@@ -18,7 +19,7 @@ from transduce.translation import Translation
 from transduce.translator.lines import Line, ask, room
 from transduce.translator.readers import Reader
 from transduce.translator.recorder import Recorder
-from transduce.translator.results import attend, chosen, hypotheses, put_back, source_tokens
+from transduce.translator.results import Hypothesis, attend, chosen, hypotheses, put_back, source_tokens
 from transduce.translator.tracing import add_traces
 from transduce.translator.unknown import Dictionary
 from transduce.types import BOS, EOS, PAD, UNK, Source, move
@@ -36,8 +37,35 @@ class Wanted(NamedTuple):
     alternatives: int = 0  # to be told of at each step; 0: no trace
 
 
-@torch.no_grad()
+class Untranslatable(Exception):
+    """A line that cannot be translated, and the error that says why."""
+
+    def __init__(self, line: Line, error: DataError | ModelError) -> None:
+        super().__init__(str(error))
+        where, told = f"line {line.number + 1}: ", str(error)
+        self.line, self.error = line, type(error)(told if told.startswith(where) else where + told)
+
+
 def translate_batch(
+    model: Seq2Seq | Ensemble,
+    tokenizer: Tokenizer,
+    lines: list[Line],
+    encodings: list[Encoding],
+    wanted: Wanted,
+) -> list[Translation]:
+    """Decodes one batch. Raises Untranslatable for a line that is at fault when it is by itself."""
+    try:
+        return decode_batch(model, tokenizer, lines, encodings, wanted)
+    except (DataError, ModelError) as error:
+        if len(lines) == 1:
+            raise Untranslatable(lines[0], error) from error
+        for line, encoding in zip(lines, encodings, strict=True):
+            translate_batch(model, tokenizer, [line], [encoding], wanted)
+        raise
+
+
+@torch.no_grad()
+def decode_batch(
     model: Seq2Seq | Ensemble,
     tokenizer: Tokenizer,
     lines: list[Line],
@@ -63,20 +91,25 @@ def translate_batch(
         watch=recorder or unwatched,
     )
     decoded = move(decoded, "cpu")
-    n_best = []
+    kept = []
     for row, (line, encoding) in enumerate(zip(lines, encodings, strict=True)):
         told = Translation(line.text, "", source_tokens=source_tokens(line.text, encoding, eos=eos))
-        n_best.append(chosen(hypotheses(decoded, row, tokenizer, told), search))
-    found = [hypothesis for several in n_best for hypothesis in several]
+        kept.append(hypotheses(decoded, row, tokenizer, told))
+    if wanted.dictionary is not None:
+        put_back(model, source, flat(kept), tokenizer, wanted.dictionary, eos=eos)
+    n_best = [chosen(several, search) for several in kept]
     if wanted.attention:
+        found = flat(n_best)
         for hypothesis, seen in zip(found, attend(model, source, found), strict=True):
             hypothesis.translation.attention = seen
-    if wanted.dictionary is not None:
-        put_back(model, source, found, tokenizer, wanted.dictionary)
     if recorder is not None:
         add_traces(recorder, model, source, n_best, encodings)
     listed = [[hypothesis.translation for hypothesis in several] for several in n_best]
     return [dataclasses.replace(one[0], n_best=one if search.n_best > 1 else []) for one in listed]
+
+
+def flat(several: Sequence[Sequence[Hypothesis]]) -> list[Hypothesis]:
+    return [hypothesis for one in several for hypothesis in one]
 
 
 def read(lines: Sequence[Line], encodings: Sequence[Encoding], wanted: Wanted) -> Source:

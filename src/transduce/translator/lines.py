@@ -38,6 +38,11 @@ def numbered(
         if isinstance(given, str) or len(given) != len(texts):
             what = repr(given) if isinstance(given, str) else len(given)
             raise DataError(f"{name}: expected one for each of the {len(texts)} texts; got {what}")
+    for place, (start, held) in enumerate(zip(prefix, phrases, strict=True), first + 1):
+        if not isinstance(start, str):
+            raise DataError(f"line {place}: prefix: expected a text; got {start!r}")
+        if isinstance(held, str) or not all(isinstance(phrase, str) for phrase in held):
+            raise DataError(f"line {place}: phrases: expected a list of texts; got {held!r}")
     return [
         Line(first + place, *asked) for place, asked in enumerate(zip(texts, prefix, phrases, strict=True))
     ]

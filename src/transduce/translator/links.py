@@ -2,7 +2,7 @@
 
 from transduce.metrics.alignment import Link, link_words, locate, word_places
 from transduce.tokenizers import Tokenizer
-from transduce.translation import END, Translation
+from transduce.translation import Translation
 
 
 def word_links(result: Translation, source: Tokenizer, threshold: float | None = None) -> set[Link]:
@@ -13,7 +13,7 @@ def word_links(result: Translation, source: Tokenizer, threshold: float | None =
     """
     if result.attention is None:
         raise ValueError("word_links: expected a translation with attention; got one without")
-    tokens = result.tokens[: len(result.tokens) - (result.tokens[-1:] == [END])]
+    tokens = result.tokens[: len(result.tokens) - result.finished]
     read = word_places(result.source, source.encode(result.source).offsets)
     return link_words(
         result.attention, read, word_places(result.text, locate(tokens, result.text)), threshold

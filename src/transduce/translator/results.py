@@ -87,13 +87,15 @@ def put_back(
     found: Sequence[Hypothesis],
     tokenizer: Tokenizer,
     dictionary: Dictionary,
+    *,
+    eos: bool,
 ) -> None:
-    """Puts back what unknown tokens were read from, in texts and tokens."""
+    """Puts back what unknown tokens were read from, in texts and tokens; `eos` says that sources have one."""
     unknown = [hypothesis for hypothesis in found if UNK in hypothesis.ids]
     if not unknown:
         return
     for (_, _, ids, told), seen in zip(unknown, attend(model, source, unknown), strict=True):
-        real = told.source_tokens[: len(told.source_tokens) - (told.source_tokens[-1] == END)]
+        real = told.source_tokens[: len(told.source_tokens) - eos]
         replaced = replacements(ids, seen, real, dictionary)
         told.text = decode_with(ids, replaced, tokenizer)
         told.tokens = [replaced.get(place, token) for place, token in enumerate(told.tokens)]

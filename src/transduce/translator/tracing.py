@@ -10,7 +10,7 @@ from transduce.metrics.alignment import locate
 from transduce.model import Seq2Seq
 from transduce.tokenizers import Encoding
 from transduce.trace import Token, Trace
-from transduce.translation import END, Translation
+from transduce.translation import Translation
 from transduce.translator.recorder import Recorder
 from transduce.translator.results import Hypothesis, forced_weights
 from transduce.types import Source
@@ -50,7 +50,7 @@ def trace_of(
 
 def written(best: Translation) -> list[tuple[int, int]]:
     """Where the tokens of an output stand in its text."""
-    return locate(best.tokens[: len(best.tokens) - (best.tokens[-1:] == [END])], best.text)
+    return locate(best.tokens[: len(best.tokens) - best.finished], best.text)
 
 
 def placed(texts: Sequence[str], offsets: Sequence[tuple[int, int]]) -> list[Token]:

@@ -25,7 +25,7 @@ from transduce.trace import Trace
 from transduce.training.checkpoint import load_model, save_model
 from transduce.training.distributed import ALONE
 from transduce.translation import Translation
-from transduce.translator.batches import Wanted, translate_batch
+from transduce.translator.batches import Untranslatable, Wanted, translate_batch
 from transduce.translator.lines import Line, count, numbered
 from transduce.translator.links import word_links
 from transduce.translator.notes import Notes
@@ -33,7 +33,7 @@ from transduce.translator.readers import Reader
 from transduce.translator.unknown import Dictionary
 from transduce.types import move
 
-WINDOW = 64  # batches read ahead and sorted by length
+WINDOW = 16  # batches read ahead and sorted by length
 
 
 class SearchSettings(Settings):
@@ -100,7 +100,7 @@ class Translator:
         Another search keeps what both have. Raises ConfigError.
         """
         spec = self.experiment.search
-        kind = Search.family.get(options.get("name", spec.name), Search.family[spec.name])
+        kind = Search.family.get(str(options.get("name", spec.name)), Search.family[spec.name])
         known = options_model(kind).model_fields
         kept = {key: value for key, value in spec.options.items() if key in known}
         tree = (
@@ -152,7 +152,7 @@ class Translator:
         dictionary translates it by. The result does not depend on `batch_size`, nor on the texts beside one.
         """
         if isinstance(texts, str):
-            lines = [Line(0, texts, prefix or "", phrases or ())]
+            lines = numbered([texts], *(None if given is None else [given] for given in (prefix, phrases)))
         else:
             lines = numbered(texts, prefix, phrases)
         results = self.stream(
@@ -189,7 +189,7 @@ class Translator:
         counted = count(lines)
         size = batch_size if alternatives else WINDOW * batch_size  # traces are large
         while window := list(islice(counted, size)):
-            yield from self._window(window, wanted)
+            yield from self._answers(window, wanted)
 
     def trace(self, text: str, *, search: Search | None = None, alternatives: int = 5) -> Trace:
         """How one text is decoded: every hypothesis, what was pruned and why, and where attention went.
@@ -244,6 +244,16 @@ class Translator:
         must carry its attention.
         """
         return word_links(result, self.source_tokenizer, threshold)
+
+    def _answers(self, lines: list[Line], wanted: Wanted) -> Iterator[Translation]:
+        """A window's translations; where a line has none, those of the lines before it, then the error."""
+        try:
+            results = self._window(lines, wanted)
+        except Untranslatable as refusal:
+            if self.team.size == 1:  # else the others wait, and no line of theirs could be asked for again
+                yield from self._answers(lines[: lines.index(refusal.line)], wanted)
+            raise refusal.error from None
+        yield from results
 
     def _window(self, lines: list[Line], wanted: Wanted) -> list[Translation]:
         encodings = [
