@@ -1,6 +1,7 @@
 """The schema of one experiment: files, recipes, mappings, overrides, and the paths in them."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +118,48 @@ def test_a_run_reads_no_standard_input(here, part):
     ):
         assert f"data.{part}: expected a file; got standard input; " in message
         assert message.endswith("reads its data again; write it to a file first")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"train": "pipe"},
+        {"train": "link"},
+        {"train": "t.tsv", "dev": {"source": "t.tsv", "target": "pipe"}},
+        {"train": ["t.tsv", {"path": "pipe", "weight": 2}]},
+        {"train": ["t.tsv", "-"]},
+        {"train": "t.tsv", "alignments": "pipe"},
+        {"train": "/dev/null"},
+    ],
+)
+def test_a_run_reads_nothing_that_can_be_read_only_once(here, data):
+    os.mkfifo(here / "pipe")
+    (here / "link").symlink_to("pipe")
+    message = fails({"data": data})
+    *_, part = data
+    assert f"data.{part}: expected a file; got " in message
+    assert message.endswith("reads its data again; write it to a file first")
+    assert any(what in message for what in (", a pipe;", "standard input;", "/dev/null, a device;"))
+
+
+def test_a_link_to_a_file_is_a_file_and_a_path_without_one_is_left_to_its_reader(here):
+    write(here / "t.tsv", "a\tb\n")
+    (here / "link").symlink_to("t.tsv")
+    for path in ("link", "none", ".", "t.tsv/x"):
+        assert options(load_experiment({"data": {"train": path}}).data.train) == {"path": str(here / path)}
+
+
+def test_a_folder_above_a_link_is_the_one_that_the_system_finds(here):
+    """`link/..` is above what the link leads to; a link that ends the path stays one."""
+    write(here / "real/deep/t.tsv", "a\tb\n")
+    (here / "link").symlink_to("real/deep")
+    (here / "real/named.jsonl").symlink_to("deep/t.tsv")
+    found = load_experiment({"data": {"train": "link/../t2.tsv", "dev": "link/../named.jsonl"}}).data
+    assert options(found.train) == {"path": str(here / "real/t2.tsv")}
+    assert options(found.dev) == {"path": str(here / "real/named.jsonl")}
+    assert options(load_experiment({"data": {"train": "link/t.tsv"}}).data.train) == {
+        "path": str(here / "link/t.tsv")
+    }
 
 
 @pytest.mark.parametrize("value", [5, None, {"size": 3}, {"name": "copy_reverse", "source": "x"}])

@@ -11,8 +11,8 @@ import transduce.data.sources  # noqa: F401 (registers them)
 from transduce import recipes
 from transduce.config import Component, Settings, Spec, merge, parse_override, parse_yaml, validate
 from transduce.data.curriculum import Curriculum
-from transduce.data.lines import STDIN
-from transduce.data.pairs import PairSource, Part, Place, format_of
+from transduce.data.lines import STDIN, read_once
+from transduce.data.pairs import PairSource, Part, Place, format_of, paths_of
 from transduce.errors import ConfigError, unknown
 from transduce.metrics import Metric
 from transduce.model import ModelSettings
@@ -54,15 +54,27 @@ class DataSettings(Settings):
     @field_validator(*PARTS)
     @classmethod
     def _readable_again(cls, value: Spec[PairSource] | None) -> Spec[PairSource] | None:
-        if value is not None and STDIN in value.options.values():
-            hint = "a run that goes on reads its data again; write it to a file first"
-            raise ValueError(f"expected a file; got standard input; {hint}")
+        for path in () if value is None else paths_of(value):
+            check_readable_again(path)
+        return value
+
+    @field_validator("alignments")
+    @classmethod
+    def _alignments_readable_again(cls, value: str | None) -> str | None:
+        if value is not None:
+            check_readable_again(value)
         return value
 
     def source(self, part: Part, seed: int) -> PairSource | None:
         """The pairs of one part, or None where the experiment has none."""
         spec: Spec[PairSource] | None = getattr(self, part)
         return spec and spec.build(Place(part, seed, self.source_column, self.target_column))
+
+
+def check_readable_again(path: str) -> None:
+    if got := read_once(path):
+        hint = "a run that goes on reads its data again; write it to a file first"
+        raise ValueError(f"expected a file; got {got}; {hint}")
 
 
 class TokenizerSettings(Settings):
@@ -266,7 +278,14 @@ def _resolve(value: Any, base: Path) -> Any:
 
 
 def _absolute(path: Any, base: Path) -> Any:
-    """A path as it is from the root, without any `..`; anything else as it is."""
+    """A path as it is from the root, without any `..`; anything else as it is.
+
+    Links are followed up to the last `..` alone: the ending of a link's own name tells its format.
+    """
     if not isinstance(path, str):
         return path
-    return os.path.normpath((base / Path(path).expanduser()).absolute())
+    whole = (base / Path(path).expanduser()).absolute()
+    if ".." not in whole.parts:
+        return str(whole)
+    end = len(whole.parts) - whole.parts[::-1].index("..")
+    return str(Path(os.path.realpath(Path(*whole.parts[:end])), *whole.parts[end:]))

@@ -1,5 +1,6 @@
 """Files written so that an interruption at any instant leaves the old or the new one, whole."""
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -9,11 +10,16 @@ TEMPORARY = ".writing-"
 def write_file(path: Path, content: bytes) -> None:
     """Replaces `path` by `content` in one step."""
     temporary = path.with_name(TEMPORARY + path.name)
-    with open(temporary, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
+    try:
+        with open(temporary, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError:
+        with contextlib.suppress(OSError):  # what is half written would keep a full disk full
+            temporary.unlink(missing_ok=True)
+        raise
     sync_folder(path.parent)
 
 

@@ -322,7 +322,11 @@ def test_identical_texts_score_best(command, tmp_path):
 
 @pytest.mark.parametrize(
     ("hypotheses", "references", "counts"),
-    [("a\nb\n", "a\n", "2 hypotheses and 1 ref"), ("", "a\n", "0 hypotheses and 1 ref"), ("", "", "got 0")],
+    [
+        ("a\nb\n", "a\n", "ref: expected a reference for each of the 2 hypotheses; got 1"),
+        ("", "a\n", "ref: expected a reference for each of the 0 hypotheses; got 1"),
+        ("", "", "got 0"),
+    ],
 )
 def test_files_of_different_length_are_refused(command, tmp_path, hypotheses, references, counts):
     done = command("evaluate", *files(tmp_path, hypotheses, references))

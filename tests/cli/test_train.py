@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import subprocess
+import sys
 
 import pytest
 
@@ -104,3 +106,15 @@ def test_a_device_that_is_not_there_is_refused(command, trained, tmp_path):
         done = command("train", "g2p", *data, "--run", tmp_path / "run", "--device", device)
         assert done.code == 2
         assert message in done.err
+
+
+def test_training_goes_on_where_nobody_reads_what_it_says(tmp_path):
+    """As with `2>&1 | head -1`."""
+    settings = ["train.updates=8", "train.validate_every=2", "data.train.size=64", "data.dev.size=8"]
+    command = [sys.executable, "-m", "transduce", "train", "copy-reverse", *settings]
+    process = subprocess.Popen([*command, "--run", str(tmp_path / "run")], stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    assert "update      2" in process.stderr.readline() + process.stderr.readline()
+    process.stderr.close()
+    assert process.wait(timeout=60) == 0
+    assert (tmp_path / "run" / "README.md").exists()  # written at the very end

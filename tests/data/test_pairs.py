@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import tempfile
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,18 @@ from transduce.errors import DataError
 
 NOT_LINE_ENDS = "\u2028\u2029\x0b\x0c\x1c\x1d\x1e\x85"
 BLANK = ["", " ", "\u00a0", "\u3000", "\u2003 ", "\u2028"]
+BLANK += [
+    "\u200b",
+    "\u200b\ufeff",
+    "\u200e",
+    " \u00ad ",
+    "\u2060",
+    "\u2800",
+    "\u3164",
+    "\u115f\u1160",
+    "\uffa0",
+]
+UNSEEN = "".join(BLANK)
 
 
 def write(path: Path, text: str | bytes) -> str:
@@ -90,6 +103,12 @@ def test_DAT_05_only_the_second_file_has_the_mark_and_joined_files_have_two(tmp_
     assert tsv(tmp_path, joined).pairs == [("a", "1"), ("b", "2")]
 
 
+def test_DAT_05_columns_put_side_by_side_each_have_the_mark(tmp_path):
+    """`paste a b`, of two files that begin with it, below a header or not."""
+    assert tsv(tmp_path, "\ufeffa\t\ufeff1\nb\t2\n").pairs == [("a", "1"), ("b", "2")]
+    assert tsv(tmp_path, "\ufeffen\t\ufeffte\na\t1\n", "en", "te").pairs == [("a", "1")]
+
+
 def test_DAT_05_a_configuration_may_begin_with_the_mark(tmp_path):
     from transduce.experiment import load_experiment
 
@@ -115,6 +134,12 @@ def test_DAT_06_blank_of_any_script_on_either_or_both_sides(tmp_path, blank):
     assert (read.pairs, read.skipped) == ([("a", "1"), ("e", "5")], [2, 3, 4, 5])
     read = parallel(tmp_path, f"a\n{blank}\nc\n{blank}\n", f"1\n2\n{blank}\n{blank}\n")
     assert (read.pairs, read.skipped) == ([("a", "1")], [2, 3, 4])
+
+
+@given(st.text(UNSEEN), st.sampled_from("a\u0915\u0301\u06dd\U000110bd.\x01"), st.text(UNSEEN))
+def test_DAT_06_one_character_that_is_seen_is_text(before, seen, after):
+    assert is_blank(before + after)
+    assert not is_blank(before + seen + after)
 
 
 def test_DAT_06_line_numbers_count_the_header_and_the_report_stays_short(tmp_path):
@@ -168,6 +193,16 @@ def test_DAT_09_files_of_different_length_are_refused(tmp_path, source, target, 
     first, second = counts.split()
     assert f"{tmp_path / 't.src'} has {first} lines" in message
     assert f"{tmp_path / 't.tgt'} has {second}" in message
+
+
+def test_DAT_12_wrong_lines_are_counted_not_kept(tmp_path):
+    path = write(tmp_path / "t.tsv", "b\n" * 20_000 + "a\tb\tc\n")
+    tracemalloc.start()
+    message = fails(TsvFile(Place(), path=path).read)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert "; and 19996 more lines; choose two with data.source_column" in message
+    assert most < 300_000
 
 
 @pytest.mark.parametrize("end", ["", "\n", "\r\n"])
@@ -253,7 +288,6 @@ def test_DAT_14_a_nul_byte_is_no_text(tmp_path):
         ("ok\t1\nna\u00efve\t2\n".encode("latin1"), 2, 2, "LATIN1"),
         ("a\t1\n".encode("utf-16"), 1, 0, "UTF-16"),
         (b"\xfe\xff" + "a\t1\n".encode("utf-16-be"), 1, 0, "UTF-16"),
-        (b"a\t1\nb\t\xe0\xb0", 2, 2, "LATIN1"),  # a letter cut in two
         (b"a\t\xed\xa0\x80\n", 1, 2, "LATIN1"),  # a surrogate
         (b"a\t\xc0\xaf\n", 1, 2, "LATIN1"),  # an overlong form
     ],
@@ -263,6 +297,16 @@ def test_DAT_14_the_place_of_the_byte_is_told(tmp_path, data, line, offset, enco
     assert f"t.tsv:{line}: expected UTF-8" in message
     assert f"at byte offset {offset} of the line" in message
     assert f"iconv -f {encoding} " in message
+
+
+@pytest.mark.parametrize("part", [b"\xe0\xb0", b"\xe0", b"\xf0\x9f\x98"])
+def test_DAT_14_a_character_cut_at_the_end_of_the_file_is_called_so(tmp_path, part):
+    message = fails(tsv, tmp_path, b"a\t1\nb\t" + part)
+    assert message.endswith(
+        f"t.tsv:2: expected UTF-8; got byte 0x{part[0]:02x} at byte offset 2 of the line; "
+        "the file ends within a character: it was cut off, or is no UTF-8"
+    )
+    assert "iconv -f LATIN1" in fails(tsv, tmp_path, b"a\t1\nb\t" + part + b"\n")
 
 
 def test_columns_by_header_name(tmp_path):
@@ -286,12 +330,13 @@ def test_gz_is_read_as_is(tmp_path):
     assert TsvFile(Place(), path=str(path)).read().pairs == [("a", "1"), ("b\u2028", "2")]
 
 
-@pytest.mark.parametrize("damage", ["cut", "changed", "no block", "not gzip", "tail"])
+@pytest.mark.parametrize("damage", ["empty", "cut", "changed", "no block", "not gzip", "tail"])
 def test_damaged_gz_is_refused(tmp_path, damage):
     whole = bytearray(gzip.compress("".join(f"{n}\t{n * n}\n" for n in range(5000)).encode()))
     middle = len(whole) // 2
     flipped = bytes(byte ^ 255 for byte in whole[middle : middle + 40])
     data = {
+        "empty": b"",
         "cut": whole[:middle],
         "changed": whole[:middle] + flipped + whole[middle + 40 :],
         "no block": whole[:10] + b"\xff" + whole[11:],
@@ -377,7 +422,7 @@ SIDE = st.text(
         st.sampled_from(NOT_LINE_ENDS + "\x01\ufeff\u200d\u00a0\u3000\U0010ffff"),
     ),
     min_size=1,
-).filter(lambda text: not text.isspace() and not text.startswith("\ufeff"))
+).filter(lambda text: not is_blank(text) and not text.startswith("\ufeff"))
 
 
 @given(st.lists(st.tuples(SIDE, SIDE)), st.sampled_from(["\n", "\r\n"]), st.booleans(), st.booleans())

@@ -44,11 +44,21 @@ def test_a_gzip_file_is_read_as_is(tmp_path):
         ("cat 1 2\ndog 1\n", r"v\.txt:2: expected vectors of width 2; got 1"),
         ("cat 1 2\ndog x y\n", r"v\.txt:2: expected 2 numbers after 'dog'; could not convert"),
         ("cat\n", r"v\.txt:1: expected vectors of width 2; got 0"),
+        ("bird 1 2 3\ncat 1 2 3\n", r"v\.txt:1: expected vectors of width 2; got 3; set the embedding width"),
+        ("2 1 2 3 \n", r"v\.txt:1: expected vectors of width 2; got 3"),
+        ("bird 1 2\ncat 1 nan\n", r"v\.txt:2: expected 2 finite numbers after 'cat'; got nan"),
+        ("cat -1e40 2\n", r"v\.txt:1: expected 2 finite numbers after 'cat'; got -1e40"),
+        ("1 2\ncat 1 inf\n", r"v\.txt:2: expected 2 finite numbers after 'cat'; got inf"),
     ],
 )
 def test_what_is_no_vector_is_refused_with_its_line(tmp_path, text, message):
     with pytest.raises(DataError, match=message):
         read(write(tmp_path / "v.txt", text))
+
+
+def test_a_header_settles_the_width_whatever_the_first_symbol_is(tmp_path):
+    found = read_vectors(write(tmp_path / "v.txt", "1 2\n1 2 3 4\n"), {"1 2": 4}, 2)
+    assert found[4].tolist() == [3, 4]
 
 
 def test_an_empty_file_has_none(tmp_path):

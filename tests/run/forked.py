@@ -81,13 +81,14 @@ def signal_command(folder: Path, config: Path, name: str) -> dict[str, Any]:
 
 
 def main() -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # also where all this runs under nohup
     folder, tree = Path(sys.argv[1]), json.loads(sys.argv[2])
     config = folder / "tiny.yaml"
     config.write_text(json.dumps(tree), encoding="utf-8")
     train_run(load_experiment(tree, ["train.updates=1"]), folder / "warm")  # imports what torch puts off
     found: dict[str, Any] = {"killed": kill_in_turn(folder / "killed", tree)}
     found["finished"] = code_of(child(lambda: train_run(load_experiment(tree), folder / "killed") and 0))
-    for name in ("SIGTERM", "SIGINT"):
+    for name in ("SIGTERM", "SIGINT", "SIGHUP"):
         found[name] = signal_command(folder / name, config, name)
     sys.stdout.write(json.dumps(found))
 

@@ -156,6 +156,33 @@ def test_references_are_scored_in_the_form_that_decoding_can_give(runs, monkeypa
     assert decode_pairs(model, [Pair("a", "b a")], model.searcher()).measure()["token_accuracy"].value == 0.0
 
 
+@pytest.mark.parametrize(
+    ("form", "text", "named"),
+    [("none", "a  b", "white space"), ("nfkc", "\ufb01", "nfkc"), ("nfd", "\u00e9", "nfd")],
+)
+def test_references_scored_in_another_form_than_the_files_are_said_and_counted(tmp_path, form, text, named):
+    """Scores of them have the signature of scores that take references as they stand."""
+    tokenizer = {"name": "word", "normal_form": form}
+    tree = {
+        **settings("train.updates=1", "train.validate_every=1"),
+        "tokenizer": {"source": "word", "target": tokenizer},
+    }
+    train_run(load_experiment(tree), tmp_path / "run")
+    model, said = Translator.load(tmp_path / "run"), list[str]()
+    path = write_pairs(tmp_path / "d.tsv", [Pair("a", text), Pair("a", "b"), Pair("b", text)])
+    found = evaluate(model, path, say=said.append)
+    assert found["normalised_references"] == {"count": 2, "form": named}
+    (line,) = [line for line in said if "references" in line and "empty" not in line]
+    assert line.startswith(
+        f"2 of 3 references are scored as the model can write them ({named}), not as they stand"
+    )
+    said.clear()
+    assert "normalised_references" not in evaluate(
+        model, write_pairs(tmp_path / "e.tsv", words(2, 1)), say=said.append
+    )
+    assert not any("as they stand" in line for line in said)
+
+
 class Constant(Seq2Seq):
     """Always thinks that the next token is 4, with probability 0.7."""
 

@@ -1,6 +1,8 @@
 """What may be continued in a run folder, what is refused, and its log."""
 
 import json
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +10,7 @@ import pytest
 
 from tests.tiny import experiment
 from transduce.errors import CheckpointError, ConfigError
-from transduce.run.folder import Log, flatten, is_run, prepare
+from transduce.run.folder import Log, claimed, clear, compare_data, flatten, is_run, prepare
 
 RUN = ("tokenizer.source.json", "tokenizer.target.json", "config.yaml")
 
@@ -25,7 +27,8 @@ def a_run(folder: Path, *overrides: str) -> Path:
 
 def call(folder: Path, *overrides: str, overwrite: bool = False) -> tuple[bool, list[str]]:
     said: list[str] = []
-    return prepare(folder, experiment(*overrides), said.append, overwrite=overwrite), said
+    with claimed(folder):
+        return prepare(folder, experiment(*overrides), said.append, overwrite=overwrite), said
 
 
 def refused(folder: Path, *overrides: str, overwrite: bool = False) -> str:
@@ -90,11 +93,74 @@ def test_CKP_12_what_a_run_can_take_is_allowed_and_said(tmp_path, override):
     assert line.endswith((f" -> {value}", f" -> {value!r}"))
 
 
-def test_overwriting_begins_anew_and_touches_nothing_beside_the_run(tmp_path):
+def test_overwriting_begins_anew_and_removes_nothing_yet(tmp_path):
     folder = a_run(tmp_path / "run")
-    (folder / "mine.tsv").write_text("a\tb\n")
+    before = sorted(folder.rglob("*"))
     assert call(folder, "seed=2", overwrite=True) == (False, [])
-    assert [path.name for path in folder.iterdir()] == ["mine.tsv"]
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_clearing_removes_the_run_and_neither_what_is_beside_it_nor_the_new_cache(tmp_path):
+    folder = a_run(tmp_path / "run")
+    compare_data(folder, "digest", 5, print)
+    (folder / "mine.tsv").write_text("a\tb\n")
+    (folder / "cache").mkdir()
+    clear(folder)
+    assert sorted(path.name for path in folder.iterdir()) == ["cache", "mine.tsv"]
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize("name", ["run", "other/../run", "link"])
+def test_a_run_cannot_start_from_itself(tmp_path, name, overwrite):
+    folder = a_run(tmp_path / "run")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "link").symlink_to(folder)
+    message = refused(folder, f"train.start_from={tmp_path / name}", overwrite=overwrite)
+    assert message == "expected another folder than that of train.start_from; choose another --run"
+
+
+def test_one_process_at_a_time_trains_in_a_folder_and_leaves_no_lock(tmp_path):
+    with claimed(tmp_path / "run"), pytest.raises(CheckpointError) as caught, claimed(tmp_path / "run"):
+        pytest.fail("claimed twice")
+    assert str(caught.value).startswith(f"{tmp_path / 'run'}: another process is training in it; ")
+    with claimed(tmp_path / "run"), claimed(tmp_path / "other"):
+        assert list((tmp_path / "run").iterdir()) == []
+
+
+def test_a_claim_ends_with_its_process(tmp_path):
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        with claimed(tmp_path):
+            os.write(writer, b"claimed")
+            signal.pause()
+    assert os.read(reader, 7) == b"claimed"
+    with pytest.raises(CheckpointError, match="another process is training"), claimed(tmp_path):
+        pass
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    with claimed(tmp_path):
+        pass
+
+
+def test_data_that_have_changed_are_told_of_each_time(tmp_path):
+    said: list[str] = []
+    compare_data(tmp_path, "a", 1200, said.append)
+    compare_data(tmp_path, "a", 1200, said.append)
+    assert said == []
+    for _ in range(2):
+        compare_data(tmp_path, "b", 900, said.append)
+        assert said.pop() == (
+            "the data have changed since this run began (1,200 training pairs then, 900 now): "
+            "its vocabularies are kept"
+        )
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"digest": "a"}', '{"digest": "b", "pairs": "x"}'])
+def test_a_damaged_memory_of_the_data_is_none(tmp_path, content):
+    (tmp_path / "data.json").write_text(content)
+    compare_data(tmp_path, "a", 5, pytest.fail)
+    assert json.loads((tmp_path / "data.json").read_text()) == {"digest": "a", "pairs": 5}
 
 
 @pytest.mark.parametrize("overwrite", [False, True])
@@ -111,6 +177,7 @@ def test_a_run_that_was_stopped_while_it_began_begins_again(tmp_path, count):
     for name in RUN[:count]:
         (tmp_path / name).write_text("{}")
     (tmp_path / f".writing-{RUN[count]}").write_text("{")
+    (tmp_path / "tensorboard").mkdir()
     assert call(tmp_path) == (False, [])
     assert not (tmp_path / f".writing-{RUN[count]}").exists()
 

@@ -3,14 +3,23 @@
 import os
 import signal
 import threading
+from collections.abc import Iterator
 
 import pytest
 
 from transduce.run.signals import SIGNALS, StopRequest
 
 
+@pytest.fixture
+def hangup() -> Iterator[int]:
+    """SIGHUP as it is without nohup."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield signal.SIGHUP
+    signal.signal(signal.SIGHUP, before)
+
+
 @pytest.mark.parametrize("number", SIGNALS)
-def test_the_first_signal_is_remembered_and_the_second_acts_as_ever(number):
+def test_the_first_signal_is_remembered_and_the_second_acts_as_ever(number, hangup):
     before = [signal.getsignal(each) for each in SIGNALS]
     with StopRequest() as stop:
         assert not stop()
@@ -42,3 +51,11 @@ def test_a_thread_cannot_be_signalled_and_is_left_alone():
     thread.join()
     assert found == [False]
     assert [signal.getsignal(each) for each in SIGNALS] == before
+
+
+def test_a_hangup_that_is_ignored_stays_ignored_as_under_nohup(hangup):
+    signal.signal(hangup, signal.SIG_IGN)
+    with StopRequest() as stop:
+        os.kill(os.getpid(), hangup)
+        assert not stop()
+    assert signal.getsignal(hangup) is signal.SIG_IGN

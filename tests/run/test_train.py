@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +75,7 @@ def test_a_run_folder_holds_what_the_design_says(unbroken):
     names = sorted(contents(unbroken))
     save = ("model.safetensors", "optimizer.safetensors", "state.json")
     kept = [f"state/{update}/{name}" for update in (10, 5) for name in save]
-    whole = ["README.md", "config.yaml", "metrics.jsonl", "model.safetensors"]
+    whole = ["README.md", "config.yaml", "data.json", "metrics.jsonl", "model.safetensors"]
     assert names == [*whole, *kept, "tokenizer.source.json", "tokenizer.target.json"]
 
 
@@ -162,6 +162,26 @@ def test_stopped_at_every_update_it_still_is_the_unbroken_run(unbroken, tmp_path
         assert broken[name] == whole[name]
 
 
+@pytest.fixture
+def hangup() -> Iterator[int]:
+    """SIGHUP as it is without nohup."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield signal.SIGHUP
+    signal.signal(signal.SIGHUP, before)
+
+
+def test_a_hangup_saves_though_nobody_can_be_told_any_more(tmp_path, hangup):
+    def gone(event: Event, plan: Plan) -> None:
+        if type(event) is Step and event.update == 2:
+            os.kill(os.getpid(), hangup)
+            raise OSError(5, "Input/output error")
+
+    with pytest.raises(Interrupted) as caught:
+        train_run(experiment(), tmp_path / "run", watch=gone)
+    assert caught.value.signal == hangup
+    assert [path.name for path in saves(tmp_path / "run/state")] == ["2"]
+
+
 def test_a_signal_at_the_last_update_is_no_interruption(unbroken, tmp_path):
     train_run(experiment(), tmp_path / "run", watch=signalled_at(10))
     assert contents(tmp_path / "run") == contents(unbroken)
@@ -213,19 +233,84 @@ def test_overwriting_begins_anew(copy, tmp_path):
     assert contents(copy) == contents(tmp_path / "fresh/unbroken")
 
 
+@pytest.mark.parametrize(
+    "override",
+    [
+        "data.train=missing.tsv",
+        "data.dev=missing.tsv",
+        "tokenizer.source.min_count=0",
+        "model.decoder={attend: before, input_feeding: false}",
+        "train.start_from=missing",
+        "train.start_from={run}",
+        "train.source_embeddings=missing.vec",
+    ],
+)
+def test_a_run_is_not_overwritten_by_one_that_cannot_begin(copy, unbroken, override):
+    config = experiment("seed=2", override.replace("{run}", str(copy)))
+    with pytest.raises((ConfigError, DataError, CheckpointError)):
+        train_run(config, copy, overwrite=True)
+    shutil.rmtree(copy / "cache", ignore_errors=True)
+    assert contents(copy) == contents(unbroken)
+
+
+def test_a_model_whose_saves_are_lost_is_not_overwritten(copy, unbroken):
+    shutil.rmtree(copy / "state")
+    before = contents(copy)
+    for again in ("the folder gone", "its contents gone"):
+        with pytest.raises(CheckpointError) as caught:
+            train_run(experiment(), copy)
+        assert str(caught.value).startswith(f"{copy}: expected a save beside its model to go on from"), again
+        assert "--overwrite" in str(caught.value)
+        assert f"train.start_from={copy}" in str(caught.value)
+        shutil.rmtree(copy / "cache", ignore_errors=True)
+        assert contents(copy) == before
+        (copy / "state").mkdir(exist_ok=True)
+    assert updates(copy, experiment(), overwrite=True) == list(range(1, 11))
+    assert contents(copy) == contents(unbroken)
+
+
+def test_a_run_killed_between_its_first_best_model_and_its_first_save_begins_again(tmp_path, unbroken):
+    def killed(event: Event, plan: Plan) -> None:
+        if isinstance(event, Validation):
+            raise RuntimeError("killed")
+
+    with pytest.raises(RuntimeError, match="killed"):
+        train_run(experiment(), tmp_path / "run", watch=killed)
+    assert (tmp_path / "run/model.safetensors").is_file()
+    train_run(experiment(), tmp_path / "run")
+    assert contents(tmp_path / "run") == contents(unbroken)
+
+
+def test_two_cannot_train_in_one_folder(tmp_path, unbroken):
+    messages: list[str] = []
+
+    def second(event: Event, plan: Plan) -> None:
+        with pytest.raises(CheckpointError) as caught:
+            train_run(experiment(), tmp_path / "run", overwrite=True)
+        messages.append(str(caught.value))
+
+    train_run(experiment(), tmp_path / "run", watch=second)
+    assert all("another process is training in it" in message for message in messages)
+    assert messages
+    assert contents(tmp_path / "run") == contents(unbroken)
+
+
 def test_CKP_12_new_words_are_unknown_to_an_old_vocabulary(tmp_path):
     path = tmp_path / "t.tsv"
     path.write_text("a b\tb a\nb a\ta b\n", encoding="utf-8")
     config = experiment(f"data.train={path}", f"data.dev={path}", f"data.test={path}")
     updates(tmp_path / "run", config)
     before = (tmp_path / "run/tokenizer.source.json").read_bytes()
-    path.write_text("a c\tb a\nb d\ta e\n", encoding="utf-8")
+    path.write_text("a c\tb a\nb d\ta e\na\tb\n", encoding="utf-8")
     said: list[str] = []
     updates(tmp_path / "run", config, say=said.append)
+    assert (
+        "the data have changed since this run began (2 training pairs then, 3 now): its vocabularies are kept"
+    ) in said
     assert (tmp_path / "run/tokenizer.source.json").read_bytes() == before
     assert [line for line in said if "vocabulary" in line] == [
-        "2 of 4 source tokens to train on are not in the vocabulary",
-        "1 of 4 target tokens to train on are not in the vocabulary",
+        "2 of 5 source tokens to train on are not in the vocabulary",
+        "1 of 5 target tokens to train on are not in the vocabulary",
     ]
 
 
@@ -261,6 +346,20 @@ def test_a_disk_that_is_full_is_told_and_the_last_save_stays(tmp_path, monkeypat
         train_run(experiment(), folder)
     monkeypatch.undo()
     assert updates(folder, experiment()) == [6, 7, 8, 9, 10]
+    assert not list(folder.rglob(".writing-*"))
+
+
+def test_a_disk_that_is_full_from_the_start_names_no_save(tmp_path, monkeypatch):
+    folder, replace = tmp_path / "run", os.replace
+
+    def full(source: Any, target: Any) -> None:
+        if Path(target).name == "5":
+            raise OSError(28, "No space left on device", str(target))
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(CheckpointError, match=r"left on device\); nothing has been saved yet$"):
+        train_run(experiment(), folder)
     assert not list(folder.rglob(".writing-*"))
 
 
@@ -318,7 +417,7 @@ def test_CKP_06_a_run_killed_at_random_times_is_the_unbroken_run(forked, tmp_pat
     assert contents(folder / "killed") == contents(tmp_path / "killed")
 
 
-@pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGINT", 130)])
+@pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGINT", 130), ("SIGHUP", 129)])
 def test_CKP_09_a_signal_ends_the_command_with_everything_saved(forked, name, code):
     folder, found = forked
     stopped = found[name]
@@ -413,9 +512,10 @@ def test_a_run_can_start_from_the_model_of_another(tmp_path, unbroken):
         assert (tmp_path / "run" / name).read_bytes() == (unbroken / name).read_bytes()
 
 
-def test_another_architecture_cannot_start_from_a_model(tmp_path, unbroken):
+def test_another_architecture_cannot_start_from_a_model_and_leaves_no_run_behind(tmp_path, unbroken):
     with pytest.raises(CheckpointError, match="does not fit its configuration"):
         train_run(experiment(f"train.start_from={unbroken}", "model.encoder.width=6"), tmp_path / "run")
+    train_run(experiment(f"train.start_from={unbroken}", "train.updates=1"), tmp_path / "run")
 
 
 def test_embeddings_start_from_vectors_and_train_on(tmp_path):

@@ -106,9 +106,7 @@ def test_maximum_lengths_are_rounded_as_python_does() -> None:
 @pytest.mark.parametrize("value", [0, -1])
 def test_sizes_below_one_are_refused(name: str, value: int) -> None:
     sizes = {"width": 5, "n_best": 1, name: value}
-    with pytest.raises(
-        ConfigError, match=f"^search.{name}: expected at least 1; got {value}$"
-    ):
+    with pytest.raises(ConfigError, match=f"^search.{name}: expected at least 1; got {value}$"):
         check_sizes(**sizes)
 
 

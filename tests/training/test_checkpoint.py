@@ -2,6 +2,7 @@
 
 import builtins
 import itertools
+import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import save
+from safetensors.torch import load, save
 from torch import nn
 
 from tests.unsafe import traps
@@ -156,6 +157,115 @@ def test_a_damaged_save_is_told_of_and_the_one_before_used(folder, name):
         assert said[0].endswith("; trying the save before it")
     (folder / "2" / name).write_bytes(whole)
     assert same(resumed(folder)[0], newer)
+
+
+Tensors = dict[str, torch.Tensor]
+
+
+def changed(**entries: torch.Tensor | None) -> Callable[[Tensors], Tensors]:
+    """Puts these moments of the first parameter in the place of the saved ones; None takes one away."""
+    named = {f"0.{name}": tensor for name, tensor in entries.items()}
+    return lambda tensors: {name: t for name, t in {**tensors, **named}.items() if t is not None}
+
+
+def without(start: str) -> Callable[[Tensors], Tensors]:
+    return lambda tensors: {name: tensor for name, tensor in tensors.items() if not name.startswith(start)}
+
+
+def one_before(folder: Path, older: Run) -> str:
+    """Resumes, which must fall back on the save before; what was said of the newest."""
+    run, said = resumed(folder)
+    assert same(run, older)
+    (line,) = said
+    assert line.endswith("; trying the save before it")
+    return line
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        changed(exp_avg=torch.zeros(2, 3)),
+        changed(exp_avg=torch.zeros(12)),
+        changed(exp_avg=torch.tensor(0.0)),
+        changed(exp_avg_sq=torch.zeros(4, 3, 1)),
+        changed(step=torch.zeros(4, 3)),
+        changed(exp_avg=None),
+        changed(other=torch.zeros(4, 3)),
+        without("0."),
+        without("3."),
+        lambda tensors: {name: t for name, t in tensors.items() if not name.endswith("exp_avg")},
+        lambda tensors: {"rng": tensors["rng"]},
+        lambda tensors: {**tensors, "4.step": torch.tensor(1.0)},
+        lambda tensors: {**tensors, "x.step": torch.tensor(1.0)},
+        lambda tensors: {**tensors, "rng": torch.tensor(1, dtype=torch.uint8)},
+        lambda tensors: {**tensors, "rng": torch.zeros(1, 7, dtype=torch.uint8)},
+        lambda tensors: {**tensors, "rng": torch.zeros(1, 5056)},
+    ],
+)
+def test_moments_that_do_not_fit_are_a_damaged_save(folder, change):
+    older, _ = trained(folder, 2)
+    path = folder / "2/optimizer.safetensors"
+    path.write_bytes(save(change(load(path.read_bytes()))))
+    assert one_before(folder, older).startswith(f"{path}: cannot be used; ")
+
+
+def test_a_save_of_before_its_tensors_were_listed_is_resumed_if_all_parameters_have_the_same(folder):
+    older, newer = trained(folder, 2)
+    path = folder / "2/state.json"
+    tree = json.loads(path.read_text())
+    del tree["optimizer"]["tensors"]
+    path.write_text(json.dumps(tree))
+    assert same(resumed(folder)[0], newer)
+    path = folder / "2/optimizer.safetensors"
+    path.write_bytes(save(changed(exp_avg=None)(load(path.read_bytes()))))
+    assert "0" in one_before(folder, older)
+
+
+def group(**values: Any) -> Callable[[Any], Any]:
+    def change(tree: Any) -> Any:
+        tree["optimizer"]["groups"][0].update(values)
+        return tree
+
+    return change
+
+
+def state(**values: Any) -> Callable[[Any], Any]:
+    return lambda tree: {**tree, "state": {**tree["state"], **values}}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *(
+            state(**{name: value})
+            for name in ("update", "epoch", "position")
+            for value in ("x", -3, 1.5, None)
+        ),
+        state(update=True),
+        state(finished=1),
+        state(best="high"),
+        state(loss=None),
+        state(scaler=[]),
+        state(other=1),
+        lambda tree: {**tree, "state": []},
+        lambda tree: {**tree, "format": 2},
+        lambda tree: {name: value for name, value in tree.items() if name != "format"},
+        group(params=[0, 1, 2]),
+        group(params=[3, 2, 1, 0]),
+        group(lr="x"),
+        group(betas=0.9),
+        group(other=1),
+        lambda tree: {**tree, "optimizer": {**tree["optimizer"], "groups": []}},
+        lambda tree: {**tree, "optimizer": {**tree["optimizer"], "groups": [{}]}},
+        lambda tree: {**tree, "optimizer": []},
+        lambda tree: [tree],
+    ],
+)
+def test_a_state_that_cannot_be_is_a_damaged_save(folder, change):
+    older, _ = trained(folder, 2)
+    path = folder / "2/state.json"
+    path.write_text(json.dumps(change(json.loads(path.read_text()))))
+    assert one_before(folder, older).startswith(f"{folder / '2'}/")
 
 
 def test_an_empty_save_folder_is_a_damaged_save(folder):

@@ -40,7 +40,7 @@ def test_nan_is_never_the_best(higher):
 def test_it_survives_being_written_as_json():
     _, state = history([0.1, 0.3, 0.2], higher=True)
     state.loss, state.tokens = 0.1 + 0.2, 7
-    assert TrainState(**json.loads(json.dumps(state.plain()))) == state
+    assert TrainState.of(json.loads(json.dumps(state.plain()))) == state
 
 
 def test_among_equals_the_lower_loss_is_the_better_model_but_patience_runs_on():

@@ -52,7 +52,7 @@ for _order, (_name, _help) in enumerate(COMMANDS.items()):
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Runs one command line and exits: 0, 1 failure, 2 usage or data, 130/143 stopped by a signal."""
+    """Runs one command line and exits: 0, 1 failure, 2 usage or data, 129/130/143 stopped by a signal."""
     sys.exit(run(sys.argv[1:] if arguments is None else arguments))
 
 

@@ -1,5 +1,6 @@
 """Progress of training on stderr: a bar for a terminal, a line for each validation elsewhere."""
 
+from contextlib import suppress
 from types import TracebackType
 
 from rich.console import Console
@@ -10,12 +11,19 @@ from transduce.cli.streams import LEADS
 from transduce.training.loop import Event, Plan, Step, Validation
 
 
+class Stderr(Console):
+    """Standard error, which nobody need read to the end: then it is quiet, where rich would exit."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+
+
 class Progress:
     """Watches training events; `say` prints a line above the bar."""
 
     def __init__(self, quiet: bool) -> None:
         quiet = quiet or not LEADS
-        self.console = Console(stderr=True, quiet=quiet, highlight=False, soft_wrap=True)
+        self.console = Stderr(stderr=True, quiet=quiet, highlight=False, soft_wrap=True)
         columns = (
             TextColumn("training"),
             BarColumn(),
@@ -35,10 +43,12 @@ class Progress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.bar.stop()
+        with suppress(OSError):  # the terminal may have gone, and training not
+            self.bar.stop()
 
     def say(self, line: str) -> None:
-        self.console.print(f"transduce: {line}", markup=False)
+        with suppress(OSError):
+            self.console.print(f"transduce: {line}", markup=False)
 
     def watch(self, event: Event, plan: Plan) -> None:
         if isinstance(event, Step):

@@ -4,7 +4,9 @@ Only LF (or CR LF) ends a line; bytes that are not UTF-8 text are an error with 
 """
 
 import gzip
+import stat
 import sys
+import unicodedata
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -13,11 +15,22 @@ from transduce.errors import DataError
 
 BOM = "\ufeff"
 STDIN = "<stdin>"  # stands for standard input wherever a path may stand
+EMPTY_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")  # fillers, Braille without dots
+SEEN_FORMATS = frozenset(  # of category Cf, but drawn around what follows them
+    "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"
+)
 
 
 def is_blank(text: str) -> bool:
-    """True for text of nothing but white space, of any script."""
-    return not text.strip()
+    """True for text that shows nothing: white space of any script, zero-width characters, fillers."""
+    rest = text.strip()
+    return not rest or (not rest[0].isascii() and all(map(_shows_nothing, rest)))
+
+
+def _shows_nothing(character: str) -> bool:
+    if character.isspace() or character in EMPTY_LETTERS:
+        return True
+    return unicodedata.category(character) == "Cf" and character not in SEEN_FORMATS
 
 
 def read_lines(path: str | Path) -> Iterator[str]:
@@ -33,10 +46,25 @@ def read_lines(path: str | Path) -> Iterator[str]:
         path = Path(path)
         with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
             yield from decode_lines(file, str(path))
+            if isinstance(file, gzip.GzipFile) and file.mtime is None:  # no header was read
+                raise EOFError("it has no bytes at all")
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise DataError(f"{path}: expected a whole gzip file; {error}") from None
     except OSError as error:
         raise DataError(f"{path}: cannot be read; {error.strerror or error}") from None
+
+
+def read_once(path: str) -> str | None:
+    """What a path leads to that gives its lines only once; None for a file, a folder, and nothing at all."""
+    if path == STDIN:
+        return "standard input"
+    try:
+        mode = Path(path).stat().st_mode
+    except (OSError, ValueError):
+        return None
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+        return None
+    return f"{path}, a {'pipe' if stat.S_ISFIFO(mode) else 'device'}"
 
 
 def _stdin() -> Iterator[str]:
@@ -54,7 +82,7 @@ def decode_lines(chunks: Iterable[bytes], where: str) -> Iterator[str]:
         try:
             text = body.decode("utf-8")
         except UnicodeDecodeError as error:
-            raise _not_utf8(f"{where}:{number}", body, error.start) from None
+            raise _not_utf8(f"{where}:{number}", raw, error) from None
         if "\0" in text:
             raise _not_text(where, number, body.index(0))
         if number == 1 and b"\r" in body and not raw.endswith(b"\n"):
@@ -63,12 +91,13 @@ def decode_lines(chunks: Iterable[bytes], where: str) -> Iterator[str]:
         yield text.removeprefix(BOM)
 
 
-def _not_utf8(where: str, body: bytes, start: int) -> DataError:
-    encoding = "UTF-16" if body.startswith((b"\xff\xfe", b"\xfe\xff")) else "LATIN1"
-    return DataError(
-        f"{where}: expected UTF-8; got byte 0x{body[start]:02x} at byte offset {start} of the line; "
-        f"convert it with: iconv -f {encoding} -t UTF-8"
-    )
+def _not_utf8(where: str, line: bytes, error: UnicodeDecodeError) -> DataError:
+    encoding = "UTF-16" if line.startswith((b"\xff\xfe", b"\xfe\xff")) else "LATIN1"
+    hint = f"convert it with: iconv -f {encoding} -t UTF-8"
+    if error.reason == "unexpected end of data" and error.end == len(line):
+        hint = "the file ends within a character: it was cut off, or is no UTF-8"
+    place = f"byte 0x{line[error.start]:02x} at byte offset {error.start} of the line"
+    return DataError(f"{where}: expected UTF-8; got {place}; {hint}")
 
 
 def _not_text(where: str, number: int, start: int) -> DataError:

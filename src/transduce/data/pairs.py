@@ -1,11 +1,12 @@
 """Where pairs come from: the contract, and what is skipped on the way."""
 
+import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, NamedTuple
 
-from transduce.config import Component
+from transduce.config import Component, Spec
 from transduce.data.lines import is_blank
 
 Part = Literal["train", "dev", "test"]
@@ -120,6 +121,26 @@ def collect(rows: Iterable[Row]) -> Pairs:
         else:
             found.pairs.append(Pair(source, target))
     return found
+
+
+def paths_of(spec: Spec[PairSource]) -> Iterator[str]:
+    """The paths that a source is to read, or the sources that it mixes."""
+    for inner in spec.options.get("sources", ()):
+        yield from paths_of(inner)
+    yield from (spec.options[key] for key in spec.kind.family[spec.name].paths)
+
+
+def key_of(text: str, form: Literal["NFC", "NFKC"] = "NFC") -> str:
+    """One text for all that look alike: in one normal form, and parted by single spaces."""
+    return " ".join(unicodedata.normalize(form, text).split())
+
+
+def joined(parts: Sequence[Pairs]) -> Pairs:
+    """The pairs of several corpora, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    pairs = [pair for part in parts for pair in part.pairs]
+    return Pairs(pairs, [line for part in parts for line in part.skipped], parts[0].first)
 
 
 def format_of(path: str) -> str:

@@ -1,6 +1,7 @@
 """Encoded pairs on disk: written once, and from then on mapped into memory, whatever their number."""
 
 import array
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transduce.data.index import Index, Ragged
+from transduce.errors import CheckpointError
 
 CHUNK = 1 << 18  # ids kept back until they are written together
 
@@ -33,9 +35,13 @@ class RaggedWriter:
             del waiting[:]
 
     def close(self) -> None:
-        self._flush()
-        for file in self.files:
-            file.close()
+        """Closes the files once the disk has all of them."""
+        ids, starts = self.files
+        with ids, starts:
+            self._flush()
+            for file in self.files:
+                file.flush()
+                os.fsync(file.fileno())
 
 
 class IndexWriter:
@@ -62,17 +68,36 @@ class IndexWriter:
 
 
 def open_index(folder: Path) -> Index:
-    """The index that was written into a folder; its arrays are read from the files as they are used."""
-    return Index(*(open_ragged(folder, side) for side in Index._fields))
+    """The index that was written into a folder; its arrays are read from the files as they are used.
+
+    Raises CheckpointError where they are not whole.
+    """
+    index = Index(*(open_ragged(folder, side) for side in Index._fields))
+    sources, targets = (len(side.starts) - 1 for side in index)
+    if sources != targets:
+        raise CheckpointError(f"{folder}: damaged; {sources} sources and {targets} targets")
+    return index
 
 
 def open_ragged(folder: Path, side: str) -> Ragged:
-    """The sequences that a `RaggedWriter` wrote into a folder."""
-    return Ragged(_map(folder, side, "ids", "i4"), _map(folder, side, "starts", "i8"))
+    """The sequences that a `RaggedWriter` wrote into a folder. Raises CheckpointError if cut short."""
+    found = Ragged(_map(folder, side, "ids", "i4"), _map(folder, side, "starts", "i8"))
+    end = found.starts[-1] if len(found.starts) else None
+    if end != len(found.ids):
+        raise CheckpointError(
+            f"{folder / side}.ids: damaged; expected as many ids as {side}.starts says, {end}; "
+            f"got {len(found.ids)}"
+        )
+    return found
 
 
 def _map(folder: Path, side: str, part: str, kind: str) -> NDArray:
     path = folder / f"{side}.{part}"
-    if not path.stat().st_size:  # which cannot be mapped
-        return np.zeros(0, dtype=kind)
-    return np.memmap(path, dtype=kind, mode="r")
+    try:
+        size = path.stat().st_size
+    except OSError as error:
+        raise CheckpointError(f"{path}: cannot be read; {error.strerror}") from None
+    width = np.dtype(kind).itemsize
+    if size % width:
+        raise CheckpointError(f"{path}: damaged; expected a multiple of {width} bytes, got {size}")
+    return np.memmap(path, dtype=kind, mode="r") if size else np.zeros(0, dtype=kind)  # none cannot be mapped

@@ -15,7 +15,8 @@ def read_vectors(path: str | Path, ids: Mapping[str, int], width: int) -> dict[i
     """The vectors [width] of the symbols in `ids`, by id; of a symbol that stands twice, the first.
 
     One symbol a line, then `width` numbers parted by spaces; a first line of two whole numbers, count and
-    width, is read as such. Raises DataError with `file:line` for a vector of another width.
+    width, is read as such. Raises DataError with `file:line` for a vector of another width, and for numbers
+    that are not finite in 32 bits.
     """
     found: dict[int, NDArray[np.float32]] = {}
     for number, line in enumerate(_vectors(path, width), 1):
@@ -23,13 +24,20 @@ def read_vectors(path: str | Path, ids: Mapping[str, int], width: int) -> dict[i
         if len(values) != width:
             raise _misfit(path, number, len(line.split(" ")) - 1, width)
         if symbol in ids and ids[symbol] not in found:
-            try:
-                found[ids[symbol]] = np.array(values, dtype=np.float32)
-            except ValueError as error:
-                raise DataError(
-                    f"{path}:{number}: expected {width} numbers after {symbol!r}; {error}"
-                ) from None
+            found[ids[symbol]] = _vector(values, symbol, f"{path}:{number}")
     return found
+
+
+def _vector(values: list[str], symbol: str, where: str) -> NDArray[np.float32]:
+    try:
+        with np.errstate(over="ignore"):
+            vector = np.array(values, dtype=np.float32)
+    except ValueError as error:
+        raise DataError(f"{where}: expected {len(values)} numbers after {symbol!r}; {error}") from None
+    if not (finite := np.isfinite(vector)).all():
+        bad = values[int(finite.argmin())]
+        raise DataError(f"{where}: expected {len(values)} finite numbers after {symbol!r}; got {bad}")
+    return vector
 
 
 def _vectors(path: str | Path, width: int) -> Iterator[str]:
@@ -41,7 +49,23 @@ def _vectors(path: str | Path, width: int) -> Iterator[str]:
         if int(parts[1]) != width:
             raise _misfit(path, 1, int(parts[1]), width)
         first = " ".join(["", *["0"] * width])
+    elif (got := _numbers(first)) > width:  # fewer are told of where the line is read
+        raise _misfit(path, 1, got, width)
     return itertools.chain([first] if first else [], lines)
+
+
+def _numbers(line: str) -> int:
+    """How many numbers end a line, its first word aside."""
+    words = line.rstrip(" ").split(" ")[1:]
+    return sum(1 for _ in itertools.takewhile(_is_number, reversed(words)))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _misfit(path: str | Path, number: int, got: int, width: int) -> DataError:

@@ -1,5 +1,6 @@
 """The data of a run: read, reported on, fitted to tokenizers, and held out of. Never all in memory."""
 
+import functools
 import hashlib
 import heapq
 from collections.abc import Callable, Iterator, Sequence
@@ -7,13 +8,25 @@ from typing import Literal
 
 from transduce.config import Spec
 from transduce.data.lines import is_blank
-from transduce.data.pairs import MAX_LISTED, Pair, Pairs, PairSource, Part, Row, format_of, listed
+from transduce.data.pairs import (
+    MAX_LISTED,
+    Pair,
+    Pairs,
+    PairSource,
+    Part,
+    Row,
+    format_of,
+    joined,
+    key_of,
+    listed,
+)
 from transduce.data.tally import Tally
 from transduce.errors import DataError
 from transduce.experiment import Experiment
 from transduce.tokenizers import Tokenizer
 
 Say = Callable[[str], None]
+Key = Callable[[str], str]  # one text for all that are read alike
 HELD_OUT = 0.1  # of the training sources, where an experiment names no dev data
 MOST_HELD_OUT = 1000
 
@@ -31,7 +44,8 @@ class Corpus:
         self.source = require(experiment, "train")
         self.dev_source = experiment.data.source("dev", experiment.seed)
         self.test_source = experiment.data.source("test", experiment.seed)
-        self.held_out = HeldOut(experiment.seed)
+        self.keys = keys_for(experiment.tokenizer.source), keys_for(experiment.tokenizer.target)
+        self.held_out = HeldOut(experiment.seed, key=self.keys[0])
         self.dev: list[Pair] = []
         self.surveyed = False
 
@@ -42,25 +56,33 @@ class Corpus:
             self._survey()
 
     def _survey(self) -> None:
-        sources, known = SmallestSources(self.experiment.seed), Known(self._read_scored())
-        blank, count = Tally(MAX_LISTED + 1), 0
-        for row in self.source.rows():
-            count += 1
-            if not is_whole(row):
-                blank.add([row.line])
-                continue
+        known, empty = Known(self._read_scored(), self.keys), True
+        sources = SmallestSources(self.experiment.seed, self.keys[0])
+        for row in self._whole_rows():
+            empty = False
             known.meet(row)
             if self.dev_source is None:
                 sources.add(row.source)
-        if blank.count:
-            skipped = f"skipped {blank.count} of {count} pairs with a blank side ({listed(blank.lines)})"
-            self.doubt(f"data.train: {skipped}")
-        if blank.count == count:
+        if empty:
             raise nothing("data.train")
         if self.dev_source is None:
             self._hold_out(sources)
         if leaks := known.report():
             self.doubt(f"{leaks} also in train: scores on them are too good")
+
+    def _whole_rows(self) -> Iterator[Row]:
+        """The training rows with text on both sides; says after each corpus what was skipped of it."""
+        for source, where in corpora(self.source, "data.train"):
+            blank, count = Tally(MAX_LISTED + 1), 0
+            for row in source.rows():
+                count += 1
+                if is_whole(row):
+                    yield row
+                else:
+                    blank.add([row.line])
+            if blank.count:
+                skipped = f"skipped {blank.count} of {count} pairs with a blank side ({listed(blank.lines)})"
+                self.doubt(f"{where}: {skipped}")
 
     def _read_scored(self) -> dict[str, list[Pair]]:
         """The pairs of dev and test that the experiment names."""
@@ -68,7 +90,7 @@ class Corpus:
         if self.dev_source is not None:
             parts["dev"] = self.dev = read(self.dev_source, "data.dev", self.doubt).pairs
         if self.test_source is not None:
-            parts["test"] = self.test_source.read().pairs
+            parts["test"] = read(self.test_source, "data.test", self.doubt).pairs
         return parts
 
     def _hold_out(self, sources: "SmallestSources") -> None:
@@ -109,14 +131,21 @@ def is_whole(row: Row) -> bool:
     return not (is_blank(row.source) or is_blank(row.target))
 
 
-class HeldOut:
-    """The sources kept for dev: those whose hash, keyed by the seed, is at most a threshold."""
+def keys_for(tokenizer: Spec[Tokenizer]) -> Key:
+    """`key_of` in the form that the tokenizer reads, where that makes more texts alike than NFC."""
+    compatible = tokenizer.options.get("normal_form") in ("nfkc", "nfkd")
+    return functools.partial(key_of, form="NFKC" if compatible else "NFC")
 
-    def __init__(self, seed: int, threshold: int = -1) -> None:
-        self.key, self.threshold = seed.to_bytes(8, "little"), threshold
+
+class HeldOut:
+    """The sources kept for dev: those whose key's hash, keyed by the seed, is at most a threshold."""
+
+    def __init__(self, seed: int, threshold: int = -1, *, key: Key = str) -> None:
+        self.secret, self.threshold, self.key = seed.to_bytes(8, "little"), threshold, key
 
     def hash(self, source: str) -> int:
-        return int.from_bytes(hashlib.blake2b(source.encode(), digest_size=8, key=self.key).digest(), "big")
+        text = self.key(source).encode()
+        return int.from_bytes(hashlib.blake2b(text, digest_size=8, key=self.secret).digest(), "big")
 
     def __contains__(self, source: str) -> bool:
         return self.threshold >= 0 and self.hash(source) <= self.threshold
@@ -127,8 +156,8 @@ class SmallestSources:
 
     most = int(MOST_HELD_OUT / HELD_OUT)  # with more different sources, their number no longer matters
 
-    def __init__(self, seed: int) -> None:
-        self.seed, self.hash = seed, HeldOut(seed).hash
+    def __init__(self, seed: int, key: Key = str) -> None:
+        self.seed, self.key, self.hash = seed, key, HeldOut(seed, key=key).hash
         self.heap: list[int] = []  # of negated hashes, the greatest hash first
         self.known: set[int] = set()
 
@@ -149,24 +178,28 @@ class SmallestSources:
             raise DataError(
                 f"data: expected dev data, or at least 10 sources to hold some out; got {len(self.heap)}"
             )
-        return HeldOut(self.seed, sorted(-value for value in self.heap)[count - 1])
+        return HeldOut(self.seed, sorted(-value for value in self.heap)[count - 1], key=self.key)
 
 
 class Known:
-    """The pairs that will be scored, and which of them are met among those to train on."""
+    """The pairs that will be scored, and which of them are met among those to train on, all by their keys."""
 
-    def __init__(self, parts: dict[str, list[Pair]]) -> None:
-        self.parts = parts
-        self.unmet = {pair for pairs in parts.values() for pair in pairs}
+    def __init__(self, parts: dict[str, list[Pair]], keys: tuple[Key, Key]) -> None:
+        self.keys = keys
+        self.parts = {part: [self._key(*pair) for pair in pairs] for part, pairs in parts.items()}
+        self.unmet = {pair for pairs in self.parts.values() for pair in pairs}
         self.unmet_sources = {pair.source for pair in self.unmet}
         self.pairs: set[Pair] = set()
         self.sources: set[str] = set()
 
+    def _key(self, source: str, target: str) -> Pair:
+        return Pair(self.keys[0](source), self.keys[1](target))
+
     def meet(self, row: Row) -> None:
-        if row.source not in self.unmet_sources:
+        pair = self._key(row.source, row.target)
+        if pair.source not in self.unmet_sources:
             return
-        self.sources.add(row.source)
-        pair = Pair(row.source, row.target)
+        self.sources.add(pair.source)
         if pair in self.unmet:
             self.pairs.add(pair)
 
@@ -201,12 +234,22 @@ def require(experiment: Experiment, part: Part) -> PairSource:
 
 def read(source: PairSource, where: str, say: Say) -> Pairs:
     """All pairs of one part; says what was skipped, refuses a part without any."""
-    pairs = source.read()
-    if report := pairs.report(where):
-        say(report)
+    read = []
+    for corpus, name in corpora(source, where):
+        read.append(corpus.read())
+        if report := read[-1].report(name):
+            say(report)
+    pairs = joined(read)
     if not pairs.pairs:
         raise nothing(where)
     return pairs
+
+
+def corpora(source: PairSource, where: str) -> Iterator[tuple[PairSource, str]]:
+    """What a source is made of, each as messages call it: by its files where there are several."""
+    members = source.members()
+    for member in members:
+        yield member.source, f"{where}: {', '.join(member.source.files)}" if len(members) > 1 else where
 
 
 def with_columns(experiment: Experiment, path: str) -> Experiment:

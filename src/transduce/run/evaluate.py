@@ -12,7 +12,7 @@ from transduce.data.pairs import Pair, Pairs
 from transduce.metrics import Metric
 from transduce.metrics.checks import text_warnings
 from transduce.run.corpus import Say, read, require, with_columns
-from transduce.run.outputs import Outputs, decode_pairs
+from transduce.run.outputs import Outputs, decode_pairs, normalised_references
 from transduce.run.reports import ModelReport, Scores
 from transduce.search import Search
 from transduce.training.loss import cross_entropy
@@ -66,7 +66,13 @@ def evaluate_pairs(
         attention=attends,
         lines=pairs.lines,
     )
-    looked = {"attention": outputs.attention} if attends else {}
+    looked: dict[str, Any] = {"attention": outputs.attention} if attends else {}
+    if changed := normalised_references(translator, pairs.pairs):
+        looked["normalised_references"] = changed
+        say(
+            f"{changed['count']} of {len(pairs.pairs)} references are scored as the model can write them "
+            f"({changed['form']}), not as they stand, as scores of files with the same signatures take them"
+        )
     made = {"search": search.plain(), "model": translator.experiment.name}
     return describe(outputs, reports, say) | looked | made
 

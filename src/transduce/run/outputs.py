@@ -53,17 +53,24 @@ def read_outputs(hypotheses: str, references: Sequence[str], sources: str | None
 
     Raises DataError for files that differ in length.
     """
-    lines, streams = list(read_lines(hypotheses)), [list(read_lines(file)) for file in references]
+    lines = list(read_lines(hypotheses))
+    streams = [beside(lines, file, "reference") for file in references]
     for stream in streams:
         check_lengths(lines, stream)
-    read = None if sources is None else list(read_lines(sources))
-    if read is not None and len(read) != len(lines):
-        raise DataError(
-            f"{sources}: expected a source for each of the {len(lines)} hypotheses; got {len(read)}"
-        )
+    read = None if sources is None else beside(lines, sources, "source")
     lengths = None if read is None else [len(split_words(line)) for line in read]
     numbers = range(1, len(lines) + 1)
     return Outputs(hypotheses=lines, answers=by_line(streams), lines=numbers, sources=read, lengths=lengths)
+
+
+def beside(hypotheses: Sequence[str], file: str, what: str) -> list[str]:
+    """The lines of a file, one for each hypothesis. Raises DataError naming a file of another length."""
+    lines = list(read_lines(file))
+    if len(lines) != len(hypotheses):
+        raise DataError(
+            f"{file}: expected a {what} for each of the {len(hypotheses)} hypotheses; got {len(lines)}"
+        )
+    return lines
 
 
 def decode_pairs(
@@ -105,6 +112,14 @@ def normalised(search: Search, log_prob: float, length: int) -> float:
 def normal_targets(tokenizer: Tokenizer, pairs: Iterable[Pair]) -> list[str]:
     """The targets in the form that decoding can give."""
     return [tokenizer.normalise(pair.target) for pair in pairs]
+
+
+def normalised_references(translator: Translator, pairs: Sequence[Pair]) -> dict[str, Any]:
+    """How many targets are scored in another form than they stand in, and which; nothing where none is."""
+    normal = normal_targets(translator.target_tokenizer, pairs)
+    count = sum(text != pair.target for text, pair in zip(normal, pairs, strict=True))
+    form = translator.experiment.tokenizer.target.options.get("normal_form", "none")
+    return {"count": count, "form": "white space" if form == "none" else form} if count else {}
 
 
 def splitter(tokenizer: Tokenizer) -> Split:

@@ -20,7 +20,17 @@ from transduce.metrics import Metric
 from transduce.run.card import write_card
 from transduce.run.corpus import Corpus, Say
 from transduce.run.evaluate import Validator
-from transduce.run.folder import CACHE, Log, prepare
+from transduce.run.folder import (
+    CACHE,
+    MODEL,
+    STATE,
+    Log,
+    check_saves_not_lost,
+    claimed,
+    clear,
+    compare_data,
+    prepare,
+)
 from transduce.run.pretrained import (
     load_tokenizers,
     start_from_run,
@@ -31,7 +41,7 @@ from transduce.run.signals import StopRequest
 from transduce.run.training_data import TrainingBatches
 from transduce.tokenizers import Tokenizer
 from transduce.training.averaging import MovingAverage
-from transduce.training.checkpoint import Training, load_model, resume, save_model, save_state
+from transduce.training.checkpoint import Training, load_model, resume, save_model, save_state, saves
 from transduce.training.distributed import Team, join
 from transduce.training.guidance import check_guidance
 from transduce.training.loop import Event, Plan, Report, Save, Step, Validation, train
@@ -39,7 +49,6 @@ from transduce.training.state import TrainState
 from transduce.training.trackers import Tracker
 from transduce.translator import Translator
 
-BEST = "model.safetensors"
 TRACKED = ("loss", "teacher_forced_accuracy", "gradient_norm", "lr", "tokens_per_second", "memory")
 
 
@@ -56,27 +65,23 @@ def train_run(
 
     `say` is given lines for the user, `watch` every event. Under torchrun each process takes a share of
     every batch, and the first alone writes and talks. Raises ConfigError, DataError, CheckpointError for
-    what a user can mend, and Interrupted after Ctrl-C or SIGTERM.
+    what a user can mend, and Interrupted after Ctrl-C, SIGTERM or SIGHUP.
     """
     folder, place = Path(folder), choose_device(device)
     team = join(place.type)
     say = say if team.leads else silent
-    going_on = team.from_leader(lambda: prepare(folder, experiment, say, overwrite=overwrite))
-    corpus = Corpus(experiment, say)
-    source, target = find_tokenizers(experiment, folder, corpus, going_on=going_on)
-    torch.manual_seed(experiment.seed)
-    model = experiment.model.build(source.vocab_size, target.vocab_size).to(place)
-    check_guidance(model, experiment.train.guided_attention)
-    settle_threads(model)
-    translator = Translator(experiment, source, target, model)
-    session = Session(folder, translator, corpus, team, say)
-    session.run(watch if team.leads else lambda event, plan: None)
-    team.from_leader(session.ensure_best)  # who waits here waits for the file
-    load_model(folder / BEST, model)
-    model.eval()
-    if team.leads:
-        write_card(folder, translator, session.batches, session.state)
-        shutil.rmtree(folder / CACHE, ignore_errors=True)
+    with claimed(folder) if team.leads else contextlib.nullcontext():
+        going_on = team.from_leader(lambda: prepare(folder, experiment, say, overwrite=overwrite))
+        corpus = Corpus(experiment, say)
+        source, target = find_tokenizers(experiment, folder, corpus, going_on=going_on)
+        torch.manual_seed(experiment.seed)
+        model = experiment.model.build(source.vocab_size, target.vocab_size).to(place)
+        check_guidance(model, experiment.train.guided_attention)
+        settle_threads(model)
+        translator = Translator(experiment, source, target, model)
+        session = Session(folder, translator, corpus, team, say, going_on=going_on)
+        session.run(watch if team.leads else lambda event, plan: None)
+        session.finish()
     return translator
 
 
@@ -98,26 +103,36 @@ def find_tokenizers(
 class Session:
     """One sitting of a training run: consumes the loop's events."""
 
-    def __init__(self, folder: Path, translator: Translator, corpus: Corpus, team: Team, say: Say) -> None:
+    def __init__(
+        self, folder: Path, translator: Translator, corpus: Corpus, team: Team, say: Say, *, going_on: bool
+    ) -> None:
         self.folder, self.translator, self.team, self.say = folder, translator, team, say
         (self.model,), self.settings = translator.model.members, translator.experiment.train
         optimizer = self.settings.optimizer.build().build(self.model.parameters())
         tokenizers = translator.source_tokenizer, translator.target_tokenizer
         self.batches = team.in_turn(lambda: TrainingBatches(corpus, *tokenizers, folder / CACHE))
         self.plan = make_plan(self.settings, self.batches.per_epoch)
-        if team.leads:
-            translator.save_settings(folder)  # not before everything could be built from them
         decay = self.settings.moving_average
         average = None if decay is None else MovingAverage(self.model, decay)
         self.training = Training(self.model, optimizer, average, team)
-        self.state = self._resume() or self._begin()
+        self.state = (self._resume() if going_on else None) or self._begin()
         self.state.finished = self.state.update >= self.plan.updates or (
             0 < self.settings.patience <= self.state.bad_validations
         )
         self.validator = Validator(translator, corpus.dev)
-        self.log = Log(folder / "metrics.jsonl", self.state.update) if team.leads else None
         self.clock = Clock(self.state.tokens)
         self.trackers = self._trackers() if team.leads else []
+        self.log = self._settle(going_on) if team.leads else None
+
+    def _settle(self, going_on: bool) -> Log:
+        """Makes the folder that of this run, now that nothing can be wrong any more; its log."""
+        folder = self.folder
+        if not going_on:
+            clear(folder)
+        self.translator.save_settings(folder)
+        compare_data(folder, self.batches.digest, len(self.batches.index), self.say)
+        (folder / STATE).mkdir(exist_ok=True)
+        return Log(folder / "metrics.jsonl", self.state.update)
 
     def _trackers(self) -> list[Tracker]:
         experiment = self.translator.experiment
@@ -125,9 +140,11 @@ class Session:
         return [spec.build(*wiring) for spec in self.settings.track]
 
     def _resume(self) -> TrainState | None:
-        found = resume(self.folder / "state", self.training, self.say)
+        found = resume(self.folder / STATE, self.training, self.say)
         if found:
             self.say(f"going on from update {found.update} of {self.folder}")
+        else:
+            check_saves_not_lost(self.folder)
         return found
 
     def _begin(self) -> TrainState:
@@ -165,7 +182,11 @@ class Session:
                 team=self.team,
             ):
                 self.keep(event)
-                watch(event, self.plan)
+                try:
+                    watch(event, self.plan)
+                except OSError:  # nobody can be told any more: no reason not to save
+                    if not stop.hung_up:
+                        raise
         if self.state.skipped:
             self.say(f"{self.state.skipped} updates had no target token and were skipped")
         if not self.state.finished:
@@ -173,23 +194,35 @@ class Session:
             number = stop.received or signal.SIGTERM  # which another process of the team was given
             raise Interrupted(number, f"{message}; the same command goes on from there")
 
-    def ensure_best(self) -> None:
+    def finish(self) -> None:
+        """Gives the translator the best model, and writes the card."""
+        self.team.from_leader(self._ensure_best)  # who waits here waits for the file
+        load_model(self.folder / MODEL, self.model)
+        self.model.eval()
+        if self.team.leads:
+            write_card(self.folder, self.translator, self.batches, self.state)
+            shutil.rmtree(self.folder / CACHE, ignore_errors=True)
+
+    def _ensure_best(self) -> None:
         """Takes the last model for the best where training ended before the first validation."""
-        if not (self.folder / BEST).is_file():
-            save_model(self.folder / BEST, self.model)
+        if not (self.folder / MODEL).is_file():
+            save_model(self.folder / MODEL, self.model)
 
     def keep(self, event: Event) -> None:
         """Writes what an event asks for."""
         try:
             if isinstance(event, Save):
-                save_state(self.folder / "state", self.training, self.state, self.settings.keep_saves)
+                save_state(self.folder / STATE, self.training, self.state, self.settings.keep_saves)
             elif self.log is not None:
                 self._write(self.log, event)
         except OSError as error:
             raise CheckpointError(
-                f"{error.filename or self.folder}: cannot be written ({error.strerror}); "
-                f"the last save in {self.folder / 'state'} is whole"
+                f"{error.filename or self.folder}: cannot be written ({error.strerror}); {self._last_save()}"
             ) from None
+
+    def _last_save(self) -> str:
+        found = saves(self.folder / STATE)
+        return f"the last save, {found[0]}, is whole" if found else "nothing has been saved yet"
 
     def _write(self, log: Log, event: Event) -> None:
         if isinstance(event, Report):
@@ -201,7 +234,7 @@ class Session:
             log.write("validation", {**event._asdict(), "search": search})
             self.track(event.update, "dev", event.scores)
             if event.improved:
-                save_model(self.folder / BEST, self.model)
+                save_model(self.folder / MODEL, self.model)
         elif isinstance(event, Step) and event.parts > self.settings.accumulate:
             log.write("halved", {"update": event.update, "parts": event.parts})
             hint = "train.batch_pairs or train.batch_tokens could be smaller"

@@ -9,7 +9,7 @@ import shutil
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from transduce.data.alignments import alignment_matrix
 from transduce.data.batch import Batch, batch_of
@@ -21,7 +21,7 @@ from transduce.data.prefetch import made_ahead
 from transduce.data.sampler import BatchSampler, Rows, Span
 from transduce.data.segmentations import Segmentations
 from transduce.data.store import IndexWriter, RaggedWriter, open_index, open_ragged
-from transduce.errors import ConfigError, DataError
+from transduce.errors import CheckpointError, ConfigError, DataError
 from transduce.files import TEMPORARY, sync_folder, write_file
 from transduce.run.aligned_rows import AlignedRows
 from transduce.run.corpus import Corpus, refuse
@@ -51,16 +51,14 @@ class TrainingBatches:
         check_alignments(corpus, source, target)
         self.segmentations = Segmentations(source, seed, "source"), Segmentations(target, seed, "target")
         self.limits = Limits(data.max_source_length, data.max_target_length)
+        self.digest = self._digest()
         self.key = self._key()
         folder = cache / self.key
-        if not folder.is_dir():
-            self._build(folder)
-        facts = json.loads((folder / "facts.json").read_text(encoding="utf-8"))
-        corpus.dev = [Pair(*pair) for pair in facts["dev"]]
-        self.index, self.spans = open_index(folder), [Span(*span) for span in facts["spans"]]
-        self.links = None if data.alignments is None else open_ragged(folder, LINKS)
+        made = self._kept(folder) or self._build(folder)
+        corpus.dev, self.index, self.spans = made.dev, made.pairs, made.spans
+        self.links = None if data.alignments is None else made.links
         curriculum, accumulate = corpus.experiment.train.curriculum, corpus.experiment.train.accumulate
-        self.course = curriculum and Course(curriculum, dict(facts["lengths"]), accumulate)
+        self.course = curriculum and Course(curriculum, made.lengths, accumulate)
         self.per_epoch = self._sampler(self.index, self.spans).per_epoch
 
     def __call__(self, epoch: int, position: int) -> Iterator[Batch]:
@@ -107,33 +105,49 @@ class TrainingBatches:
     def _encode(self, source: str, target: str) -> tuple[list[int], list[int]]:
         return self.tokenizers[0].encode(source).ids, self.tokenizers[1].encode(target).ids
 
-    def _key(self) -> str:
-        """A name for everything that the cache depends on."""
-        experiment, corpus = self.corpus.experiment, self.corpus
-        digest = hashlib.blake2b(digest_size=16)
+    def _digest(self) -> str:
+        """A digest of all data files."""
+        corpus, digest = self.corpus, hashlib.blake2b(digest_size=16)
         for source in (corpus.source, corpus.dev_source, corpus.test_source):
             for file in source.files if source else ():
                 digest.update(contents(file).encode())
             digest.update(b"|")
-        if experiment.data.alignments is not None:
-            digest.update(contents(experiment.data.alignments).encode())
-        states = [tokenizer.state() for tokenizer in self.tokenizers]
-        facts = [FORMAT, experiment.data.model_dump(), experiment.seed, states]
-        digest.update(json.dumps(facts, sort_keys=True).encode())
+        alignments = corpus.experiment.data.alignments
+        if alignments is not None:
+            digest.update(contents(alignments).encode())
         return digest.hexdigest()
 
-    def _build(self, folder: Path) -> None:
+    def _key(self) -> str:
+        """A name for everything that the cache depends on."""
+        experiment, states = self.corpus.experiment, [tokenizer.state() for tokenizer in self.tokenizers]
+        facts = [FORMAT, self.digest, experiment.data.model_dump(), experiment.seed, states]
+        content = json.dumps(facts, sort_keys=True).encode()
+        return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+    def _kept(self, folder: Path) -> "Encoded | None":
+        """What an earlier sitting left, if it is whole."""
+        if not folder.is_dir():
+            return None
+        try:
+            return open_encoded(folder)
+        except CheckpointError as error:
+            self.corpus.say(f"{error}; the training data are encoded anew")
+            return None
+
+    def _build(self, folder: Path) -> "Encoded":
         """Encodes everything beside `folder`, then renames it into place; older caches go."""
         self.corpus.survey()
-        if any(not older.name.startswith(TEMPORARY) for older in folder.parent.glob("*")):
-            self.corpus.say("the data have changed since this run began: its vocabularies are kept")
         shutil.rmtree(folder.parent, ignore_errors=True)
         temporary = folder.with_name(TEMPORARY + folder.name)
         temporary.mkdir(parents=True)
-        facts: dict[str, Any] = {"format": FORMAT, "dev": self.corpus.dev, **self._write(temporary)}
-        write_file(temporary / "facts.json", json.dumps(facts, ensure_ascii=False).encode())
-        os.replace(temporary, folder)
+        try:
+            facts: dict[str, Any] = {"format": FORMAT, "dev": self.corpus.dev, **self._write(temporary)}
+            write_file(temporary / "facts.json", json.dumps(facts, ensure_ascii=False).encode())
+            os.replace(temporary, folder)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)  # what is half written would keep a full disk full
         sync_folder(folder.parent)
+        return open_encoded(folder)
 
     def _write(self, folder: Path) -> dict[str, Any]:
         """Writes the pairs of all members, one after the other; says what was left out or is unknown.
@@ -158,6 +172,32 @@ class TrainingBatches:
         for line in writer.unknown.lines():
             self.corpus.say(line)
         return {"spans": spans, "lengths": sorted(writer.lengths.items())}
+
+
+class Encoded(NamedTuple):
+    """What a cache holds."""
+
+    dev: list[Pair]
+    pairs: Index
+    links: Ragged
+    spans: list[Span]
+    lengths: dict[int, int]  # how many pairs have each length
+
+
+def open_encoded(folder: Path) -> Encoded:
+    """Opens a cache. Raises CheckpointError where it is not whole."""
+    path = folder / "facts.json"
+    try:
+        facts = json.loads(path.read_text(encoding="utf-8"))
+        dev, spans = [Pair(*pair) for pair in facts["dev"]], [Span(*span) for span in facts["spans"]]
+        lengths = dict(facts["lengths"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(f"{path}: damaged; {error!r}") from None
+    index, links = open_index(folder), open_ragged(folder, LINKS)
+    found = {len(index), len(links.starts) - 1, sum(span.pairs for span in spans)}
+    if len(found) > 1:
+        raise CheckpointError(f"{folder}: damaged; its files hold {sorted(found)} pairs")
+    return Encoded(dev, index, links, spans, lengths)
 
 
 class PairWriter:

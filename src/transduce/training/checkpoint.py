@@ -17,9 +17,11 @@ from transduce.errors import CheckpointError
 from transduce.files import TEMPORARY, sync_folder, write_file
 from transduce.training.averaging import MovingAverage
 from transduce.training.distributed import ALONE, Team
+from transduce.training.optimizer_state import flatten, unflatten
 from transduce.training.state import TrainState
 
 AVERAGE = "average.safetensors"
+FORMAT = 1
 
 
 def save_model(path: Path, model: nn.Module) -> None:
@@ -86,22 +88,35 @@ def save_state(folder: Path, training: Training, state: TrainState, kept: int = 
     temporary, final = folder / f"{TEMPORARY}{state.update}", folder / str(state.update)
     for stale in (temporary, final):
         shutil.rmtree(stale, ignore_errors=True)
-    temporary.mkdir()
-    tensors, rest = flatten(training.optimizer.state_dict())
-    tensors |= {name: torch.stack([own[name] for own in randomness]) for name in randomness[0]}
-    tree = {"format": 1, "state": state.plain(), "optimizer": rest}
-    save_model(temporary / "model.safetensors", training.model)
-    if training.average:
-        write_file(temporary / AVERAGE, save_tensors(detached(training.average.values)))
-    write_file(temporary / "optimizer.safetensors", save_tensors(tensors))
-    write_file(temporary / "state.json", json.dumps(tree).encode())
-    os.replace(temporary, final)
+    try:
+        write_save(temporary, training, state, randomness)
+        os.replace(temporary, final)
+    except OSError:
+        shutil.rmtree(temporary, ignore_errors=True)  # what is half written would keep a full disk full
+        raise
     sync_folder(folder)
     newest = [path for path in saves(folder) if int(path.name) <= state.update][:kept]
     for old in set(saves(folder)) - set(
         newest
     ):  # later ones could not be read, or belong to a run begun anew
         shutil.rmtree(old)
+
+
+def write_save(
+    folder: Path, training: Training, state: TrainState, randomness: list[dict[str, Tensor]]
+) -> None:
+    """Writes the files of one save, with the random states of every process, into a new folder."""
+    folder.mkdir()
+    tensors, rest = flatten(training.optimizer.state_dict())
+    tensors = detached(tensors) | {
+        name: torch.stack([own[name] for own in randomness]) for name in randomness[0]
+    }
+    tree = {"format": FORMAT, "state": state.plain(), "optimizer": rest}
+    save_model(folder / "model.safetensors", training.model)
+    if training.average:
+        write_file(folder / AVERAGE, save_tensors(detached(training.average.values)))
+    write_file(folder / "optimizer.safetensors", save_tensors(tensors))
+    write_file(folder / "state.json", json.dumps(tree).encode())
 
 
 def random_states(model: nn.Module) -> dict[str, Tensor]:
@@ -155,21 +170,29 @@ def resume(folder: Path, training: Training, warn: Callable[[str], None]) -> Tra
 
 
 def load_state(path: Path, training: Training, warn: Callable[[str], None]) -> TrainState:
-    try:
-        tree = json.loads((path / "state.json").read_text(encoding="utf-8"))
-        state, rest = TrainState(**tree["state"]), tree["optimizer"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise CheckpointError(f"{path / 'state.json'}: cannot be used; {error!r}") from None
+    """Restores one save. Raises CheckpointError where it does not fit, and may then be restored in part."""
+    state, rest = read_state(path / "state.json")
     tensors = read_tensors(path / "optimizer.safetensors")
     load_model(path / "model.safetensors", training.model)
     if training.average:
         load_average(path / AVERAGE, training.average)
     try:
         set_random_states(tensors, training, state.update, warn)
-        training.optimizer.load_state_dict(unflatten(tensors, rest))
-    except (ValueError, KeyError, TypeError, RuntimeError) as error:
+        training.optimizer.load_state_dict(unflatten(tensors, rest, training.optimizer))
+    except (ValueError, LookupError, TypeError, AttributeError, RuntimeError) as error:
         raise CheckpointError(f"{path / 'optimizer.safetensors'}: cannot be used; {error!r}") from None
     return state
+
+
+def read_state(path: Path) -> tuple[TrainState, dict[str, Any]]:
+    """Where training stood, and the plain values of its optimizer."""
+    try:
+        tree = json.loads(path.read_text(encoding="utf-8"))
+        if tree["format"] != FORMAT:
+            raise ValueError(f"expected format {FORMAT}, got {tree['format']!r}")
+        return TrainState.of(tree["state"]), dict(tree["optimizer"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(f"{path}: cannot be used; {error!r}") from None
 
 
 def load_average(path: Path, average: MovingAverage) -> None:
@@ -179,21 +202,3 @@ def load_average(path: Path, average: MovingAverage) -> None:
     }:
         raise CheckpointError(f"{path}: does not fit the model; expected its parameters, one average each")
     average.load(tensors)
-
-
-def flatten(state: dict[str, Any]) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Parts an optimizer's state into named tensors and plain values."""
-    tensors, plain = {}, {}
-    for parameter, entries in state["state"].items():
-        for key, value in entries.items():
-            place = tensors if isinstance(value, Tensor) else plain
-            place[f"{parameter}.{key}"] = value
-    return detached(tensors), {"groups": state["param_groups"], "plain": plain}
-
-
-def unflatten(tensors: dict[str, Tensor], rest: dict[str, Any]) -> dict[str, Any]:
-    entries: dict[int, dict[str, Any]] = {}
-    for name, value in {**tensors, **rest["plain"]}.items():
-        parameter, key = name.split(".", 1)
-        entries.setdefault(int(parameter), {})[key] = value
-    return {"state": entries, "param_groups": rest["groups"]}

@@ -152,11 +152,9 @@ class Translator:
         dictionary translates it by. The result does not depend on `batch_size`, nor on the texts beside one.
         """
         if isinstance(texts, str):
-            lines = numbered([texts], *(None if given is None else [given] for given in (prefix, phrases)))
-        else:
-            lines = numbered(texts, prefix, phrases)
+            prefix, phrases = (None if given is None else [given] for given in (prefix, phrases))
         results = self.stream(
-            lines,
+            numbered([texts] if isinstance(texts, str) else texts, prefix, phrases),
             search=search,
             batch_size=batch_size,
             attention=attention,

@@ -11,8 +11,9 @@ from tests.data.doctor.rows import ODD, found, only
 from transduce.data.doctor.alphabets import printable, script
 from transduce.data.doctor.invisible import is_faulty, is_hidden
 from transduce.data.doctor.mojibake import meant
+from transduce.data.lines import is_blank
 
-TEXT = st.text(st.sampled_from(ODD), min_size=1, max_size=6).filter(str.strip)
+TEXT = st.text(st.sampled_from(ODD), min_size=1, max_size=6).filter(lambda text: not is_blank(text))
 
 
 @given(st.lists(TEXT, min_size=1, max_size=10))

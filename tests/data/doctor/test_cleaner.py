@@ -60,6 +60,16 @@ def test_a_clean_copy_has_no_fault_that_cleaning_mends(tmp_path):
     assert (tmp_path / "clean.tsv").read_text(encoding="utf-8") == "\u00e9\tx\na\u200d\ty\n"
 
 
+@pytest.mark.parametrize("ending", ["tsv", "jsonl"])
+def test_marks_and_carriage_returns_go_and_one_within_a_text_is_a_space(tmp_path, ending):
+    pairs = [("a", "\ufeffx"), ("a\rb", "x"), ("b", "x\r"), ("\ufeff\ufeffb", "x"), ("\r\ufeff", "x")]
+    counts = clean(tmp_path / f"clean.{ending}", pairs)
+    reader = JsonLinesFile if ending == "jsonl" else TsvFile
+    found = reader(Place(), path=str(tmp_path / f"clean.{ending}")).read().pairs
+    assert found == [("a", "x"), ("a b", "x"), ("b", "x")]
+    assert counts == {"pairs": 3, "blank_sides": 1, "duplicates": 1, "normalised": 0}
+
+
 @pytest.mark.parametrize("name", ["there.tsv", "."])
 def test_what_is_there_is_never_overwritten(tmp_path, name):
     (tmp_path / "there.tsv").write_text("mine", encoding="utf-8")

@@ -55,6 +55,12 @@ def test_unseen_characters_are_named_and_many_are_cut_short():
     assert finding.examples[-1] == f"and 27 more: {' '.join(many[3:23])} …"
 
 
+def test_pairs_that_look_alike_are_shared_whatever_their_normal_form_and_spaces():
+    known = Known("train.tsv", rows([("\u00e9 a", "x"), ("b", "n\u0303")]))
+    leaks = found(Leakage(known), [("e\u0301  a ", " x"), ("b", "\u00f1"), ("B", "\u00f1")])
+    assert [(finding.level, finding.count, finding.lines) for finding in leaks] == [("fault", 2, [1, 2])]
+
+
 def test_line_ends_and_marks_of_a_file(tmp_path):
     path = tmp_path / "t.tsv"
     path.write_bytes(b"\xef\xbb\xbfa\t1\r\nb\t2\n\xef\xbb\xbfc\t3\r\n")
@@ -66,5 +72,8 @@ def test_line_ends_and_marks_of_a_file(tmp_path):
     packed.write_bytes(gzip.compress(b"a\t1\r\nb\t2\r\n"))
     (ends,) = line_ends(str(packed))
     assert (ends.count, ends.lines) == (2, [])  # all lines: no need to list them
+    path.write_bytes(b"a\t\xef\xbb\xbf1\nb\t2\n")  # two files put side by side
+    (marks,) = line_ends(str(path))
+    assert (marks.check, marks.count, marks.lines) == ("byte_order_mark", 1, [1])
     path.write_bytes(b"a\r\t1\nb\t2")
     assert list(line_ends(str(path))) == []

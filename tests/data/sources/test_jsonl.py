@@ -43,6 +43,7 @@ def test_keys_are_chosen_by_name_each_by_itself(tmp_path):
 
 def test_DAT_05_a_byte_order_mark_is_no_text(tmp_path):
     assert jsonl(tmp_path, "\ufeff" + GOOD + "\ufeff" + GOOD).pairs == [("a", "1")] * 2
+    assert jsonl(tmp_path, '{"source": "\ufeffa", "target": "\\ufeff1\ufeff"}').pairs == [("a", "1\ufeff")]
 
 
 def test_DAT_06_blank_sides_and_lines_are_skipped_and_counted(tmp_path):
@@ -101,6 +102,10 @@ def test_several_answers_are_refused_with_the_way_to_score_them(tmp_path):
         (
             '{"source": "a\\nb", "target": "1"}',
             "source: expected one line of text; got a line end at character 2",
+        ),
+        (
+            '{"source": "a", "target": "1\\u0000"}',
+            "target: expected text; got a NUL at character 2",
         ),
         (
             '{"source": "a", "target": "\\ud800"}',

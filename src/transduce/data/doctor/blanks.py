@@ -8,7 +8,7 @@ from transduce.data.tally import Tally
 
 
 class Blanks(Check, name="blank_sides"):
-    """Lines where a side holds nothing but white space: no pair, and skipped wherever pairs are read."""
+    """Lines where a side shows nothing, such as white space: no pair, and skipped wherever pairs are read."""
 
     def __init__(self) -> None:
         self.tally = Tally()

@@ -2,13 +2,14 @@
 
 import gzip
 import json
+import re
 import unicodedata
 from pathlib import Path
 from types import TracebackType
 from typing import Literal
 
 from transduce.data.doctor.window import Window
-from transduce.data.lines import STDIN
+from transduce.data.lines import BOM, STDIN
 from transduce.data.pairs import format_of
 from transduce.errors import ConfigError, DataError
 from transduce.files import TEMPORARY
@@ -20,9 +21,10 @@ FORMS: dict[Form, Literal["NFC", "NFD"]] = {"nfc": "NFC", "nfd": "NFD"}
 class Cleaner:
     """Writes pairs as they pass, without blank sides and duplicates, in one normal form if asked for.
 
-    Line ends become LF, and byte order marks at the start of lines go with the reading. Everything else
-    stays: invisible characters and spaces may be meant. The copy appears when the context ends without
-    an error. Raises ConfigError where `path` exists, and DataError for what its format cannot hold.
+    Line ends become LF, byte order marks at the start of texts go, and so does CR, of which a space is left
+    within a text. Everything else stays: invisible characters and spaces may be meant. The copy appears
+    when the context ends without an error. Raises ConfigError where `path` exists, and DataError for what
+    its format cannot hold.
     """
 
     def __init__(self, path: str, form: Form | None) -> None:
@@ -51,7 +53,8 @@ class Cleaner:
 
     def look(self, window: Window) -> None:
         self.counts["blank_sides"] += len(window.blank)
-        for line, *pair in zip(window.lines, window.source.texts, window.target.texts, strict=True):
+        for line, *given in zip(window.lines, window.source.texts, window.target.texts, strict=True):
+            pair = [unmarked(text) for text in given]
             source, target = map(self._normal, pair)
             self.counts["normalised"] += [source, target] != pair
             key = hash((source, target))
@@ -64,6 +67,12 @@ class Cleaner:
 
     def _normal(self, text: str) -> str:
         return text if self.form is None else unicodedata.normalize(FORMS[self.form], text)
+
+
+def unmarked(text: str) -> str:
+    """The text without byte order marks at its start, and without CR."""
+    text = text.lstrip(BOM)
+    return re.sub("\r+", " ", text.strip("\r")) if "\r" in text else text
 
 
 def json_line(source: str, target: str, line: int) -> str:

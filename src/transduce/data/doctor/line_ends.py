@@ -18,7 +18,7 @@ def line_ends(path: str) -> Iterator[Finding]:
             total = number
             if line.endswith(b"\r\n"):
                 crlf.add([number])
-            if line.startswith(BOM):
+            if line.startswith(BOM) or b"\t" + BOM in line:
                 marks.add([number])
     if crlf.count:
         some = "" if crlf.count == total else f" in {many(crlf.count, 'line')} of {total:,}"
@@ -26,6 +26,7 @@ def line_ends(path: str) -> Iterator[Finding]:
         yield Finding("line_ends", "note", text, crlf.count, crlf.lines if some else [])
     if marks.count:
         text = (
-            f"{Path(path).name}: at the start of {many(marks.count, 'line')}; taken off where pairs are read"
+            f"{Path(path).name}: at the start of text in {many(marks.count, 'line')}; "
+            "taken off where pairs are read"
         )
         yield Finding("byte_order_mark", "note", text, marks.count, marks.lines)

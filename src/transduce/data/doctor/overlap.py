@@ -6,7 +6,7 @@ from transduce.data.doctor.alphabets import printable
 from transduce.data.doctor.base import Check, Finding, Level, many, name_of, share
 from transduce.data.doctor.invisible import is_hidden
 from transduce.data.doctor.window import Window, windows
-from transduce.data.pairs import Row
+from transduce.data.pairs import Row, key_of
 from transduce.data.tally import Tally
 
 NAMED = 3  # unseen characters named in a report
@@ -14,7 +14,7 @@ SHOWN = 20  # of the others
 
 
 class Known:
-    """What another file holds: its pairs and sources, as hashes, and its characters."""
+    """What another file holds: its pairs and sources, as hashes of their keys, and its characters."""
 
     def __init__(self, label: str, rows: Iterable[Row]) -> None:
         self.label = label
@@ -22,10 +22,17 @@ class Known:
         self.sources: set[int] = set()
         self.characters: dict[str, set[str]] = {"source": set(), "target": set()}
         for window in windows(rows):
-            self.sources.update(map(hash, window.source.texts))
-            self.pairs.update(map(hash, zip(window.source.texts, window.target.texts, strict=True)))
+            sources, pairs = hashes(window)
+            self.sources.update(sources)
+            self.pairs.update(pairs)
             for name, side in window.sides:
                 self.characters[name].update(side.present)
+
+
+def hashes(window: Window) -> tuple[list[int], list[int]]:
+    """Of each source, and of each pair, as texts that look alike have them in common."""
+    sources, targets = (list(map(key_of, side.texts)) for _, side in window.sides)
+    return list(map(hash, sources)), list(map(hash, zip(sources, targets, strict=True)))
 
 
 class Leakage(Check):
@@ -39,11 +46,9 @@ class Leakage(Check):
 
     def look(self, window: Window) -> None:
         self.total += len(window.lines)
-        sources, targets = window.source.texts, window.target.texts
-        pairs = zip(window.lines, sources, targets, strict=True)
-        self.pairs.add(line for line, *pair in pairs if hash(tuple(pair)) in self.known.pairs)
-        texts = zip(window.lines, sources, strict=True)
-        self.sources.add(line for line, source in texts if hash(source) in self.known.sources)
+        shared = ((self.sources, self.known.sources), (self.pairs, self.known.pairs))
+        for (tally, known), found in zip(shared, hashes(window), strict=True):
+            tally.add(line for line, key in zip(window.lines, found, strict=True) if key in known)
 
     def findings(self) -> Iterator[Finding]:
         kinds: list[tuple[Level, str, Tally]] = [

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from transduce.data.lines import is_blank, read_lines
+from transduce.data.lines import BOM, is_blank, read_lines
 from transduce.data.pairs import FileSource, Place, Row
 from transduce.errors import DataError, unknown
 
@@ -72,9 +72,12 @@ def _text(found: dict[str, Any], key: str, where: str) -> str:
     if "\n" in value:
         place = value.index("\n") + 1
         raise DataError(f"{where}: {key}: expected one line of text; got a line end at character {place}")
+    if "\0" in value:
+        place = value.index("\0") + 1
+        raise DataError(f"{where}: {key}: expected text; got a NUL at character {place}")
     if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
         raise DataError(f"{where}: {key}: expected whole characters; got half of a surrogate pair")
-    return value
+    return value.removeprefix(BOM)
 
 
 def _hint(value: object) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from transduce.data.lines import is_blank, read_lines
+from transduce.data.lines import BOM, is_blank, read_lines
 from transduce.data.pairs import MAX_LISTED, FileSource, Place, Row
 from transduce.errors import DataError, unknown
 
@@ -24,7 +24,7 @@ class TsvFile(FileSource, name="tsv"):
         if None in columns:
             raise DataError("data: expected both source_column and target_column, or neither")
         named = any(isinstance(column, str) for column in columns)
-        header = next(lines, (1, ""))[1].split("\t") if named else []
+        header = [cell.removeprefix(BOM) for cell in next(lines, (1, ""))[1].split("\t")] if named else []
         yield from self._rows(lines, (self._find(columns[0], header), self._find(columns[1], header)))
 
     def _find(self, column: int | str | None, header: list[str]) -> int:
@@ -37,27 +37,42 @@ class TsvFile(FileSource, name="tsv"):
         return header.index(column) + 1
 
     def _rows(self, lines: Iterator[tuple[int, str]], columns: tuple[int, int] | None) -> Iterator[Row]:
-        """Raises after the last line if any had a wrong number of columns, and names the first of them."""
+        """Raises after the last line if any had a wrong number of columns, and names the first of them.
+
+        Files put side by side, or end to end, bring their byte order marks to the start of any cell.
+        """
         source, target = columns or (1, 2)
-        faults = []
+        misfits = Misfits(self.path, "2" if columns is None else f"at least {max(columns)}")
         for number, line in lines:
             cells = line.split("\t")
             if len(cells) == 2 if columns is None else len(cells) >= max(columns):
-                yield Row(number, cells[source - 1], cells[target - 1])
+                yield Row(number, cells[source - 1].removeprefix(BOM), cells[target - 1].removeprefix(BOM))
             elif is_blank(line):
                 yield Row(number, "", "")
             else:
-                faults.append((number, len(cells)))
-        if faults:
-            raise self._misfit(faults, "2" if columns is None else f"at least {max(columns)}")
+                misfits.add(number, len(cells))
+        if misfits.count:
+            raise misfits.error()
 
-    def _misfit(self, faults: list[tuple[int, int]], expected: str) -> DataError:
-        shown = [
-            f"{self.path}:{number}: {count} column{'s' if count > 1 else ''}, expected {expected}"
-            for number, count in faults[:MAX_LISTED]
-        ]
-        if len(faults) > MAX_LISTED:
-            shown.append(f"and {len(faults) - MAX_LISTED} more lines")
-        if any(count > 2 for _, count in faults):
-            shown.append("choose two with data.source_column and data.target_column, or inspect --columns")
-        return DataError("; ".join(shown))
+
+class Misfits:
+    """Counts lines with a wrong number of columns, and keeps the first of them: a file may hold no others."""
+
+    def __init__(self, path: str, expected: str) -> None:
+        self.path, self.expected = path, expected
+        self.count, self.widest = 0, 0
+        self.shown: list[str] = []
+
+    def add(self, line: int, columns: int) -> None:
+        self.count, self.widest = self.count + 1, max(self.widest, columns)
+        if self.count <= MAX_LISTED:
+            many = "s" * (columns > 1)
+            self.shown.append(f"{self.path}:{line}: {columns} column{many}, expected {self.expected}")
+
+    def error(self) -> DataError:
+        told = list(self.shown)
+        if self.count > MAX_LISTED:
+            told.append(f"and {self.count - MAX_LISTED} more lines")
+        if self.widest > 2:
+            told.append("choose two with data.source_column and data.target_column, or inspect --columns")
+        return DataError("; ".join(told))
