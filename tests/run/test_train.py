@@ -1,5 +1,6 @@
 """Training over a run folder: begin, stop, go on, and be killed."""
 
+import itertools
 import json
 import os
 import random
@@ -7,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,9 @@ import torch
 from tests.tiny import TASK, experiment, log, settings
 from transduce.errors import CheckpointError, ConfigError, DataError, Interrupted
 from transduce.experiment import Experiment
-from transduce.run import train_run
+from transduce.run import outputs, train_run
 from transduce.run.folder import TIMING
+from transduce.run.outputs import until
 from transduce.run.train import make_plan
 from transduce.training.checkpoint import saves
 from transduce.training.loop import Event, Plan, Save, Step, Validation
@@ -182,8 +184,19 @@ def test_a_hangup_saves_though_nobody_can_be_told_any_more(tmp_path, hangup):
     assert [path.name for path in saves(tmp_path / "run/state")] == ["2"]
 
 
-def test_a_signal_at_the_last_update_is_no_interruption(unbroken, tmp_path):
-    train_run(experiment(), tmp_path / "run", watch=signalled_at(10))
+def test_a_signal_at_the_last_update_leaves_its_validation_to_the_next_sitting(unbroken, tmp_path):
+    with pytest.raises(Interrupted, match="stopped at update 10"):
+        train_run(experiment(), tmp_path / "run", watch=signalled_at(10))
+    assert updates(tmp_path / "run", experiment()) == []
+    assert contents(tmp_path / "run") == contents(unbroken)
+
+
+def test_a_signal_after_the_last_validation_is_no_interruption(unbroken, tmp_path):
+    def watch(event: Event, plan: Plan) -> None:
+        if type(event) is Validation and event.update == 10:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    train_run(experiment(), tmp_path / "run", watch=watch)
     assert contents(tmp_path / "run") == contents(unbroken)
 
 
@@ -431,6 +444,34 @@ def test_CKP_09_a_signal_ends_the_command_with_everything_saved(forked, name, co
     assert not list((folder / name).rglob(".writing-*"))
     more = experiment(*KILLED, f"train.updates={update + 2}")
     assert updates(folder / name, more) == [update + 1, update + 2]
+
+
+@pytest.mark.parametrize("update", [5, 10])
+@pytest.mark.parametrize(
+    "place", [2, 7]
+)  # of the six pairs that are decoded, or of the one batch that is scored
+def test_CKP_09_a_signal_during_a_validation_is_heard_and_the_run_goes_on_to_the_bit(
+    unbroken, tmp_path, monkeypatch, update, place
+):
+    """Validation of large dev data takes minutes: it is left, and made first when training goes on."""
+    places = itertools.count(1)
+
+    def signalled(stop: Callable[[], bool], items: Iterable[Any]) -> Iterator[Any]:
+        for item in items:
+            if next(places) == 7 * (update // 5 - 1) + place:
+                os.kill(os.getpid(), signal.SIGTERM)
+            yield from until(stop, [item])
+
+    folder = tmp_path / "unbroken"
+    with monkeypatch.context() as patch:
+        for module in (outputs, sys.modules["transduce.run.evaluate"]):  # whose name the package gives away
+            patch.setattr(module, "until", signalled)
+        with pytest.raises(Interrupted, match=f"stopped at update {update}"):
+            train_run(experiment(), folder)
+    validated = [line["update"] for line in log(folder) if line["event"] == "validation"]
+    assert validated == list(range(5, update, 5))
+    train_run(experiment(), folder)
+    assert contents(folder) == contents(unbroken)
 
 
 def test_a_run_that_ends_before_its_first_validation_keeps_its_last_model(tmp_path):

@@ -93,6 +93,28 @@ def test_the_end_is_validated_and_saved_whenever_it_comes():
     ]
 
 
+@pytest.mark.parametrize("stopped", [3, 6])
+def test_a_validation_that_is_stopped_is_saved_as_due_and_made_first_when_going_on(stopped):
+    state, validated = TrainState(), []
+
+    def scores(interrupted: bool) -> dict[str, float] | None:
+        validated.append(state.update)
+        return None if interrupted and state.update == stopped else {"value": 1.0}
+
+    network = model()
+    first = names(events(network, state=state, scores=lambda: scores(True)))
+    assert first[-2:] == [f"step {stopped}", f"save {stopped}"] or first[-1] == f"save {stopped}"
+    assert f"validation {stopped}" not in first
+    assert (state.due, state.finished) == (True, False)
+    going_on = TrainState.of(state.plain())
+    rest = names(events(network, state=going_on, scores=lambda: scores(False)))
+    assert rest[:2] == [f"validation {stopped}", f"save {stopped}"]
+    assert (going_on.due, going_on.finished, going_on.update) == (False, True, 6)
+    assert [name for name in first + rest if "save" not in name] == [
+        name for name in names(events()) if "save" not in name
+    ]
+
+
 def test_epochs_follow_each_other_and_positions_are_kept():
     state, asked = TrainState(), []
 

@@ -12,7 +12,7 @@ from transduce.data.pairs import Pair, Pairs
 from transduce.metrics import Metric
 from transduce.metrics.checks import text_warnings
 from transduce.run.corpus import Say, read, require, with_columns
-from transduce.run.outputs import Outputs, decode_pairs, normalised_references
+from transduce.run.outputs import Outputs, Stopped, decode_pairs, never, normalised_references, until
 from transduce.run.reports import ModelReport, Scores
 from transduce.search import Search
 from transduce.training.loss import cross_entropy
@@ -97,19 +97,26 @@ class Validator:
         self.names = [name for name in Metric.family if name != "ter" or chosen == "ter"]  # TER is slow
         self.index = encode_pairs(pairs, translator.source_tokenizer, translator.target_tokenizer)
 
-    def __call__(self) -> dict[str, float]:
-        scores = decode_pairs(self.translator, self.pairs, self.search).measure(self.names)
-        loss, accuracy = teacher_forced(self.translator, self.index)
+    def __call__(self, stop: Callable[[], bool] = never) -> dict[str, float] | None:
+        """Dev scores by name; None where `stop` came before they were known."""
+        try:
+            outputs = decode_pairs(self.translator, self.pairs, self.search, stop=stop)
+            loss, accuracy = teacher_forced(self.translator, self.index, stop=stop)
+        except Stopped:
+            return None
+        scores = outputs.measure(self.names)
         values = {name: score.value for name, score in scores.items()}
         return {**values, "loss": loss, "teacher_forced_accuracy": accuracy}
 
 
 @torch.no_grad()
-def teacher_forced(translator: Translator, index: Index, batch_size: int = 64) -> tuple[float, float]:
-    """Mean loss and accuracy over all real target tokens, whatever the batches."""
+def teacher_forced(
+    translator: Translator, index: Index, batch_size: int = 64, *, stop: Callable[[], bool] = never
+) -> tuple[float, float]:
+    """Mean loss and accuracy over all real target tokens, whatever the batches. Raises Stopped."""
     total, correct, tokens = 0.0, 0, 0
     order = sorted(range(len(index)), key=lambda row: (index.target.lengths[row], index.source.lengths[row]))
-    for start in range(0, len(order), batch_size):
+    for start in until(stop, range(0, len(order), batch_size)):
         rows = order[start : start + batch_size]
         batch = pair_batch(index, rows, source_eos=translator.experiment.model.source_eos)
         batch = move(batch, translator.model.device)

@@ -1,8 +1,8 @@
 """What evaluation looks at: the outputs of one system, and what they are scored against."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from transduce.config import Spec
 from transduce.data.lines import read_lines
@@ -15,6 +15,8 @@ from transduce.metrics.references import Answers
 from transduce.search import Search
 from transduce.tokenizers import Tokenizer
 from transduce.translator import Translator
+
+Item = TypeVar("Item")
 
 Names = Sequence[str | Spec[Metric]] | None  # of metrics; None: all
 
@@ -73,6 +75,22 @@ def beside(hypotheses: Sequence[str], file: str, what: str) -> list[str]:
     return lines
 
 
+class Stopped(Exception):
+    """There was a wish to stop, and the rest has not been looked at."""
+
+
+def until(stop: Callable[[], bool], items: Iterable[Item]) -> Iterator[Item]:
+    """The items, before each of which it is asked whether to stop. Raises Stopped."""
+    for item in items:
+        if stop():
+            raise Stopped
+        yield item
+
+
+def never() -> bool:
+    return False
+
+
 def decode_pairs(
     translator: Translator,
     pairs: Sequence[Pair],
@@ -81,11 +99,16 @@ def decode_pairs(
     batch_size: int = 64,
     attention: bool = False,
     lines: Sequence[int] | None = None,
+    stop: Callable[[], bool] = never,
 ) -> ModelOutputs:
-    """Decodes the sources of some pairs, whose targets are the answers; `lines` number them, else 1, 2, …"""
+    """Decodes the sources of some pairs, whose targets are the answers; `lines` number them, else 1, 2, …
+
+    Raises Stopped where `stop` says so before the last are decoded.
+    """
     sources, first = [pair.source for pair in pairs], FirstPosition()
     texts, scores, finished = [], [], []
-    for result in translator.stream(sources, search=search, batch_size=batch_size, attention=attention):
+    asking = until(stop, sources)
+    for result in translator.stream(asking, search=search, batch_size=batch_size, attention=attention):
         texts.append(result.text)
         scores.append(normalised(search, result.log_prob, len(result.tokens)))
         finished.append(result.finished)

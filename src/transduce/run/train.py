@@ -44,7 +44,7 @@ from transduce.training.averaging import MovingAverage
 from transduce.training.checkpoint import Training, load_model, resume, save_model, save_state, saves
 from transduce.training.distributed import Team, join
 from transduce.training.guidance import check_guidance
-from transduce.training.loop import Event, Plan, Report, Save, Step, Validation, train
+from transduce.training.loop import Event, Plan, Report, Save, Step, Validation, is_over, train
 from transduce.training.state import TrainState
 from transduce.training.trackers import Tracker
 from transduce.translator import Translator
@@ -116,9 +116,7 @@ class Session:
         average = None if decay is None else MovingAverage(self.model, decay)
         self.training = Training(self.model, optimizer, average, team)
         self.state = (self._resume() if going_on else None) or self._begin()
-        self.state.finished = self.state.update >= self.plan.updates or (
-            0 < self.settings.patience <= self.state.bad_validations
-        )
+        self.state.finished = is_over(self.plan, self.settings, self.state)
         self.validator = Validator(translator, corpus.dev)
         self.clock = Clock(self.state.tokens)
         self.trackers = self._trackers() if team.leads else []
@@ -173,7 +171,7 @@ class Session:
                 self.model,
                 self.training.optimizer,
                 self.batches,
-                lambda: self.team.from_leader(self.validator),
+                lambda: self.team.from_leader(lambda: self.validator(stop)),
                 self.settings,
                 self.plan,
                 self.state,

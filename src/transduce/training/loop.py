@@ -1,7 +1,7 @@
 """The one training loop: a generator of events, which progress bars, logs and saves consume."""
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from itertools import islice
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ from transduce.training.settings import LoopSettings
 from transduce.training.state import TrainState
 
 Batches = Callable[[int, int], Iterator[Batch]]  # (epoch, position) to the rest of that epoch
-Validate = Callable[[], Mapping[str, float]]
+Validate = Callable[[], Mapping[str, float] | None]  # None: stopped before it was through
 
 
 class Plan(NamedTuple):
@@ -101,6 +101,10 @@ def train(
     """
     model.train()
     schedule, learner = settings.schedule.build(), Learner(model, optimizer, settings, state, average, team)
+
+    settle = Pause(model, validate, plan, settings, schedule, state, average, stop, team)
+    if state.due and (yield from settle()):  # where the last sitting was stopped while it validated
+        return
     while not state.finished:
         for window in windows(batches(state.epoch, state.position), settings.accumulate):
             set_rate(optimizer, schedule, plan, state)
@@ -112,18 +116,44 @@ def train(
             yield (step := count(made, optimizer, state))
             if state.update % plan.report_every == 0:
                 yield report(step, state)
-            ended = state.update >= plan.updates
-            due = state.update % plan.validate_every == 0 or ended
-            if due:
-                yield from validations(model, validate, plan, state, average)
-                state.reductions += has_stalled(schedule, state)
-                state.finished = ended or 0 < settings.patience <= state.bad_validations
-            stopping = team.any(stop())  # asked once: a signal between two answers would end without a save
-            if due or state.update % plan.save_every == 0 or stopping:
-                yield Save(state.update)
-            if state.finished or stopping:
+            state.due = state.update % plan.validate_every == 0 or state.update >= plan.updates
+            if (yield from settle()):
                 return
         state.epoch, state.position = state.epoch + 1, 0
+
+
+class Pause(NamedTuple):
+    """What happens between two updates: a validation and a save where they are due, and perhaps the end."""
+
+    model: Seq2Seq
+    validate: Validate
+    plan: Plan
+    settings: LoopSettings
+    schedule: Schedule
+    state: TrainState
+    average: MovingAverage | None
+    stop: Callable[[], bool]
+    team: Team
+
+    def __call__(self) -> Generator[Event, None, bool]:
+        """The events; whether training ends here."""
+        state = self.state
+        if due := state.due:
+            yield from validations(self.model, self.validate, self.plan, state, self.average)
+        if due and not state.due:
+            state.reductions += has_stalled(self.schedule, state)
+            state.finished = is_over(self.plan, self.settings, state)
+        # asked once: a signal between two answers would end without a save
+        stopping = self.team.any(state.due or self.stop())
+        if due or state.update % self.plan.save_every == 0 or stopping:
+            yield Save(state.update)
+        return state.finished or stopping
+
+
+def is_over(plan: Plan, settings: LoopSettings, state: TrainState) -> bool:
+    """Whether all updates are made and validated, or patience is out."""
+    made = state.update >= plan.updates or 0 < settings.patience <= state.bad_validations
+    return made and not state.due
 
 
 def windows(batches: Iterator[Batch], size: int) -> Iterator[list[Batch]]:
@@ -177,12 +207,14 @@ def report(step: Step, state: TrainState) -> Report:
 def validations(
     model: Seq2Seq, validate: Validate, plan: Plan, state: TrainState, average: MovingAverage | None
 ) -> Iterator[Validation]:
-    """The one event of a validation, while the model has the parameters that were scored."""
+    """The one event of a validation, while the model has the parameters that were scored; none if stopped."""
     with average.applied(model) if average else contextlib.nullcontext():
-        yield validation(model, validate, plan, state)
+        event = validation(model, validate, plan, state)
+        if event is not None:
+            yield event
 
 
-def validation(model: Seq2Seq, validate: Validate, plan: Plan, state: TrainState) -> Validation:
+def validation(model: Seq2Seq, validate: Validate, plan: Plan, state: TrainState) -> Validation | None:
     """Scores the dev data in evaluation mode, and goes back to training mode whatever happens."""
     model.eval()
     try:
@@ -191,6 +223,8 @@ def validation(model: Seq2Seq, validate: Validate, plan: Plan, state: TrainState
         raise TrainingError(f"update {state.update}: {error}; {SMALLER}") from None
     finally:
         model.train()
-    loss = scores.get("loss")
+    if scores is None:
+        return None
+    state.due, loss = False, scores.get("loss")
     improved = state.improved(scores[plan.select], higher_is_better=plan.higher_is_better, loss=loss)
     return Validation(state.update, state.epoch, scores, improved, state.best, state.bad_validations)

@@ -25,6 +25,7 @@ class TrainState:
     bad_validations: Count = 0  # since the best
     reductions: Count = 0  # of the learning rate, for dev scores that stalled
     finished: Annotated[bool, Field(strict=True)] = False
+    due: Annotated[bool, Field(strict=True)] = False  # the validation of this update has still to be made
     skipped: Count = 0  # updates left out, for batches without a real target token
     scaler: dict[str, Any] | None = None  # of float16 gradients
     loss: Real = 0.0  # sums over target tokens since the last report
