@@ -57,6 +57,11 @@ def test_absolute_and_home_paths_stay_where_they_point(here, monkeypatch):
     assert options(data.dev) == {"path": "/home/ada/d.tsv"}
 
 
+def test_a_name_that_begins_with_a_tilde_is_a_name(here):
+    config = write(here / "a/exp.yaml", "data: {train: ~draft.tsv}")
+    assert load_experiment(config).data.train.options["path"] == str(here / "a/~draft.tsv")
+
+
 def test_paths_of_a_mapping_and_of_a_recipe_start_from_the_working_folder(here):
     assert options(load_experiment({"data": {"train": "t.tsv"}}).data.train) == {"path": str(here / "t.tsv")}
     assert options(load_experiment("g2p").data.train) == {"path": str(here / "train.tsv")}

@@ -284,7 +284,7 @@ def _absolute(path: Any, base: Path) -> Any:
     """
     if not isinstance(path, str):
         return path
-    whole = (base / Path(path).expanduser()).absolute()
+    whole = (base / os.path.expanduser(path)).absolute()  # which, unlike pathlib's, leaves ~nobody as it is
     if ".." not in whole.parts:
         return str(whole)
     end = len(whole.parts) - whole.parts[::-1].index("..")
