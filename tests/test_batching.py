@@ -321,7 +321,12 @@ def test_TXT_15_characters_never_seen_are_read_as_unknown(kind: str) -> None:
     ]
     assert [result.attention.shape[1] for result in results] == [4, 2, 2]
     assert results[1].tokens == results[2].tokens  # all that is unknown is one
-    assert translator.notes.unseen == {"z": 1, "ß": 1, "😀": 1}
+    notes = translator.notes
+    assert (notes.unseen, list(notes.examples)) == (3, ["z", "ß", "😀"])
+    translator.translate([chr(ord("א") + number) for number in range(20)] * 2)
+    assert notes.unseen == 43
+    assert len(notes.examples) == 6  # of many it keeps but a few
+    assert "43 source tokens" in next(notes.lines())
     (line,) = [line for line in translator.notes.lines() if "unknown" in line]
     assert line.startswith("3 source tokens were never seen in training")
     assert all(repr(symbol) in line for symbol in ("z", "ß", "😀"))
