@@ -10,14 +10,15 @@ from torch import Tensor, nn
 from tests.helpers import build, label, same, source
 from tests.test_quantisation import ATTENTIONS, CELLS, SHAPES, held
 from tests.translators import KINDS, lines, make
+from transduce import packing
 from transduce.attention import Attention
 from transduce.config import Spec
 from transduce.layers.cells import Cell
-from transduce.packing import PackedLinear, can_pack, pack
+from transduce.packing import PackedLinear, can_pack, pack, works_here
 from transduce.types import BOS
 
 WITHIN = {"rtol": 1e-5, "atol": 1e-5}
-available = pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="torch built without oneDNN")
+available = pytest.mark.skipif(not works_here(), reason="this build of torch packs no matrices")
 
 
 def draw(*shape: int, seed: int = 0) -> Tensor:
@@ -112,13 +113,24 @@ def test_BAT_01_packed_translations_do_not_depend_on_the_batch_size(kind: str, b
 
 def test_only_float32_on_a_cpu_is_packed(monkeypatch) -> None:
     linear = nn.Linear(4, 4)
-    assert can_pack(linear) == torch.backends.mkldnn.is_available()
+    assert can_pack(linear) == works_here()
     assert not can_pack(nn.Linear(4, 4, device="meta"))
     assert not can_pack(nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4).double()))
-    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
+    monkeypatch.setattr(packing, "works_here", lambda: False)
     model = nn.Sequential(linear)
     pack(model)
     assert list(model) == [linear]
+
+
+@pytest.mark.parametrize("name", ["_linear_pointwise", "_reorder_linear_weight"])
+def test_operators_that_are_gone_or_changed_are_done_without(monkeypatch, name: str) -> None:
+    for changed in (None, lambda *arguments: torch.zeros(4, 2)):
+        with monkeypatch.context() as patch:
+            if changed:
+                patch.setattr(torch.ops.mkldnn, name, changed)
+            else:
+                patch.setattr(torch.ops, "mkldnn", object())
+            assert not works_here.__wrapped__()
 
 
 @available

@@ -1,5 +1,7 @@
 """Matrices laid out once as oneDNN multiplies them, where every product would else lay them out anew."""
 
+import functools
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -32,10 +34,20 @@ def rounded(rows: int) -> int:
     return rows if rows <= STEP // 2 else -(-rows // STEP) * STEP
 
 
+@functools.cache
+def works_here() -> bool:
+    """Whether this build of torch multiplies by packed matrices: its operators for it are not public."""
+    weight, x = torch.arange(6.0).view(2, 3), torch.ones(4, 3)
+    try:
+        return torch.equal(PackedLinear(weight, None)(x), x @ weight.t())
+    except (AttributeError, RuntimeError, TypeError, ValueError):
+        return False
+
+
 def can_pack(model: nn.Module) -> bool:
-    """Whether the model is float32 on a CPU, and this build of torch has the products."""
+    """Whether the model is float32 on a CPU, and matrices can be packed there."""
     kinds = {(parameter.device.type, parameter.dtype) for parameter in model.parameters()}
-    return kinds == {("cpu", torch.float32)} and torch.backends.mkldnn.is_available()
+    return kinds == {("cpu", torch.float32)} and works_here()
 
 
 def pack(model: nn.Module) -> None:
