@@ -230,9 +230,9 @@ def test_flags_are_the_options_of_the_search(command, trained, model, stdin):
     ("flags", "message"),
     [
         (["--min-length", 9, "--max-length", 3], r"min_length .*9.* and max_length .*3"),
-        (["--temperature", 0.5], "--temperature needs --sample"),
-        (["--seed", 3], "--seed needs --sample"),
-        (["--replace-unk", "--without", "x"], "--without with --replace-unk"),
+        (["--temperature", 0.5], "unknown key 'temperature'"),
+        (["--replace-unk", "--without", "x"], "replace_unk with search.without"),
+        (["--replace-unk", "--search", "without=[x]"], "replace_unk with search.without"),
         (["--search", "name=[beam]"], "unknown search"),
         (["--search", "length_penalty.alpha=1000"], "alpha: expected at most 20; got 1000"),
         (["--max-length", 10**22], "expected lengths of at most 1,099,511,627,776; got"),

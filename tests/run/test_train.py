@@ -344,15 +344,21 @@ def test_settings_that_cannot_work_leave_no_run_behind(tmp_path, override, fault
         train_run(experiment(override), tmp_path / "run")
 
 
-def test_a_disk_that_is_full_is_told_and_the_last_save_stays(tmp_path, monkeypatch):
-    folder, replace = tmp_path / "run", os.replace
+def fill_disk(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Makes the disk full when something is to be put in the place of this name."""
+    replace = os.replace
 
     def full(source: Any, target: Any) -> None:
-        if Path(target).name == "10":
+        if Path(target).name == name:
             raise OSError(28, "No space left on device", str(target))
         replace(source, target)
 
     monkeypatch.setattr(os, "replace", full)
+
+
+def test_a_disk_that_is_full_is_told_and_the_last_save_stays(tmp_path, monkeypatch):
+    folder = tmp_path / "run"
+    fill_disk(monkeypatch, "10")
     with pytest.raises(
         CheckpointError, match=r"state/10: cannot be written \(No space left on device\); the last save"
     ):
@@ -363,14 +369,8 @@ def test_a_disk_that_is_full_is_told_and_the_last_save_stays(tmp_path, monkeypat
 
 
 def test_a_disk_that_is_full_from_the_start_names_no_save(tmp_path, monkeypatch):
-    folder, replace = tmp_path / "run", os.replace
-
-    def full(source: Any, target: Any) -> None:
-        if Path(target).name == "5":
-            raise OSError(28, "No space left on device", str(target))
-        replace(source, target)
-
-    monkeypatch.setattr(os, "replace", full)
+    folder = tmp_path / "run"
+    fill_disk(monkeypatch, "5")
     with pytest.raises(CheckpointError, match=r"left on device\); nothing has been saved yet$"):
         train_run(experiment(), folder)
     assert not list(folder.rglob(".writing-*"))

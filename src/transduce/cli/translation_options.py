@@ -46,16 +46,9 @@ class Options:
         needs("--trace", self.trace, "--json", self.json)
         needs("--dictionary", self.dictionary, "--replace-unk", self.replace_unk)
         needs("--alignment-threshold", self.alignment_threshold is not None, "--alignments", self.alignments)
-        needs("--temperature", self.temperature is not None, "--sample", self.sample or self._samples)
-        needs("--seed", self.seed is not None, "--sample", self.sample or self._samples)
-        check_replacing(self.replace_unk, self.without)
         check_written("--alignments", self.alignments, self.file, self.prefix, self.phrases, self.dictionary)
         check_int8(self.int8, self.device)
         check_ensemble(self.with_, self.mean, self.weights)
-
-    @property
-    def _samples(self) -> bool:
-        return any(setting.replace(" ", "") == "name=sampling" for setting in self.search or [])
 
     @property
     def changes(self) -> dict[str, Any]:
@@ -83,14 +76,6 @@ def needs(flag: str, given: object, other: str, there: object) -> None:
     """Refuses a flag that says nothing without another."""
     if given and not there:
         raise ConfigError(f"{flag} needs {other}: expected both, got {flag} alone")
-
-
-def check_replacing(replace: bool, without: list[str] | None) -> None:
-    """Refuses to ban phrases which the source could then put back."""
-    if replace and without:
-        raise ConfigError(
-            "--without with --replace-unk: expected one of them; what is put back may hold what is banned"
-        )
 
 
 def check_written(flag: str, path: Path | None, *read: str | Path | None) -> None:

@@ -182,6 +182,10 @@ class Translator:
         dictionary = copied if isinstance(replace_unknown, bool) else replace_unknown
         readers = {"coverage_penalty": search.coverage_penalty > 0, "replace_unk": dictionary is not None}
         self.check_attention(*(name for name, reads in readers.items() if reads))
+        if dictionary is not None and search.rules.without:
+            raise ConfigError(
+                "replace_unk with search.without: expected one; what is put back may hold what is banned"
+            )
         eos = self.experiment.model.source_eos
         wanted = Wanted(search, batch_size, attention, dictionary, eos, self.others, alternatives)
         counted = count(lines)
